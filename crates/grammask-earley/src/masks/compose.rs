@@ -16,43 +16,19 @@
 //! This is exact for every context-free grammar. Each part is computed once: summaries of terminals are cached with the
 //! vocabulary ([`SummaryCache`](grammask_vocabulary::SummaryCache)), those of nonterminals here, by node set.
 
-use std::sync::Arc;
-
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use crate::lowering::{Advance, DotId};
-use crate::recognizer::{
-    CompletedValue, ContinuationId, CoreId, Item, ItemState, Machine, MaskItems, OpenValue, RepeatingNodes,
-    SetReader,
-};
-use grammask_automata::{LengthLimit, StateId, TermId};
-use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{CachedMask, Effort, SetId};
-use grammask_vocabulary::{
-    GrowingNodeSet, LiveTokens, NodeSetId, NodeSetRef, TerminalSummary, TokenId, TokenSetId, TokenTrie,
-    TrieNode, Vocabulary,
-};
+use crate::recognizer::{CompletedValue, ContinuationId, Item, ItemState, MaskItems, OpenValue, SetReader};
+use grammask_diagnostics::Deadline;
+use grammask_engine::Effort;
+use grammask_grammar::ValueKind;
+use grammask_vocabulary::{GrowingNodeSet, LiveTokens, TokenId, Vocabulary};
 
 use super::budget::{ComposeError, WorkBudget, setbacks_after};
-use super::embedded::{EmbeddedMasks, EmbeddedSummaries};
-use super::equivalence_cache::{EquivalenceCache, EquivalentMask, Observation, ObservedParts, Superset};
-use super::fixpoint::{ClosurePlace, LeftCornerClosure, Worklist};
-use super::terminal::length_limits::FirstLimitedWalk;
-use super::terminal::table_walk::TableScratch;
-use super::terminal::walk::{BaseSummary, Wanted};
-use super::values::{DecidedByValues, RepeatingTokens, Suspects, ValueNodes};
-
-/// Memo table by symbol and node set.
-type ByNodes<K, V> = FxHashMap<(K, NodeSetId), V>;
-
-/// The live tokens and ends of a symbol below a node set.
-#[derive(Clone, Debug)]
-pub(super) struct SymbolSummary {
-    pub(super) live: LiveTokens,
-    pub(super) ends: NodeSetRef,
-    /// The nodes of values, if some may begin after the root.
-    pub(super) values: Option<Arc<ValueNodes>>,
-}
+use super::computation::{MaskComputation, MaskSources, RuleSummaries};
+use super::equivalence_cache::Observation;
+use super::recall::{observed_core, observed_parts};
+use super::summary::{SymbolSummary, Wanted};
+use super::values::{DecidedByValues, RepeatingTokens, Suspects};
+use super::worklist::Worklist;
 
 /// The result of a computation.
 struct MaskParts {
@@ -79,139 +55,7 @@ pub(crate) struct ComposedMask {
     pub(crate) repeating: RepeatingTokens,
 }
 
-/// The cached mask of a set that is equivalent but for its values.
-#[derive(Debug)]
-pub(crate) struct RecalledSuperset {
-    pub(crate) superset: Arc<Superset>,
-    /// The tokens whose legality depends on the remembered values.
-    pub(crate) repeating: RepeatingTokens,
-}
-
-/// Caches of the summaries and masks of one compiled grammar.
-#[derive(Debug, Default)]
-pub(crate) struct RuleSummaries {
-    pub(super) closures: FxHashMap<(usize, ClosurePlace), Arc<LeftCornerClosure>>,
-    pub(super) nonterminals: ByNodes<usize, SymbolSummary>,
-    /// Summaries of the remaining copies of a repetition, by the dot before them.
-    pub(super) repetitions: ByNodes<DotId, SymbolSummary>,
-    pub(super) terminals: TerminalCache,
-    /// The nodes at which inexhaustible values are complete, by their initial state.
-    pub(super) completed_values: ByNodes<StateId, Option<Arc<ValueNodes>>>,
-    /// The nodes at and below a node at which a word is complete, by the state in which it is entered.
-    pub(super) words_below: FxHashMap<(StateId, TrieNode), Arc<[TrieNode]>>,
-    pub(super) embedded: EmbeddedSummaries,
-    /// The nonterminals that nothing can follow; computed on demand.
-    last_nonterminals: Option<Box<[bool]>>,
-    equivalent: EquivalenceCache,
-    worklist: Worklist<ContinuationId>,
-    /// A recalled superset of which the mask was not shared. It is looked up a second time.
-    pub(super) last_recalled: Option<(SetId, RecalledSuperset)>,
-    /// The last set without an equivalent cached mask, while no mask was added.
-    last_miss: Option<SetId>,
-    /// Addresses of the token sets counted in `bytes`. The summaries keep the sets alive.
-    token_sets: FxHashSet<TokenSetId>,
-    pub(super) bytes: usize,
-    /// See [`setbacks_after`].
-    setbacks: u32,
-}
-
-/// Caches of the automaton states of one compiled grammar.
-#[derive(Debug, Default)]
-pub(super) struct TerminalCache {
-    pub(super) summaries: ByNodes<StateId, Arc<TerminalSummary>>,
-    /// The most recent summaries of states with many live tokens below the root.
-    pub(super) bases: Vec<BaseSummary>,
-    /// Whether a state begins a prefix code.
-    pub(super) prefix_codes: FxHashMap<StateId, bool>,
-    /// See [`MaskComputation::longest_completion`].
-    pub(super) longest_completions: FxHashMap<StateId, Option<usize>>,
-    /// Summaries of an intersection with a length limit and the term after it, and whether the intersection may be
-    /// left out.
-    pub(super) limited: FxHashMap<(LengthLimit, bool, TermId, NodeSetId), TerminalSummary>,
-    /// Number of walks without a length limit that gave up.
-    pub(super) limited_setbacks: u32,
-    /// The first walk among intersections that differ only in the bounds of repetitions, by the hashes of the one
-    /// without bounds.
-    pub(super) first_limited_walks: FxHashMap<([u128; 3], NodeSetId), FirstLimitedWalk>,
-    pub(super) table_scratch: TableScratch,
-}
-
 impl RuleSummaries {
-    /// Estimated memory, in bytes.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.bytes + self.equivalent.memory_bytes() + self.terminals.table_scratch.memory_bytes()
-    }
-
-    /// The cached mask of a set that is equivalent to the reader's, in a grammar without values.
-    pub(crate) fn recall(&mut self, reader: &SetReader<'_>, vocabulary: &Vocabulary) -> Option<&CachedMask> {
-        // The mask of a set is looked up a second time before it is computed.
-        if self.last_miss == Some(reader.set()) {
-            return None;
-        }
-        let Self { equivalent, last_miss, .. } = self;
-        let (core, kernel) = reader.core();
-        let cached = equivalent.recall(observed_parts(reader, vocabulary), core, kernel);
-        *last_miss = cached.is_none().then_some(reader.set());
-        match cached? {
-            EquivalentMask::Mask(mask) => Some(mask),
-            EquivalentMask::Superset(_) => None,
-        }
-    }
-
-    /// The cached mask of a set that is equivalent to the reader's but for its values, and the tokens whose legality
-    /// depends on them.
-    pub(crate) fn recall_superset(
-        &mut self,
-        reader: &mut SetReader<'_>,
-        vocabulary: &Vocabulary,
-    ) -> Result<Option<RecalledSuperset>, LimitExceeded> {
-        if self.last_miss == Some(reader.set()) {
-            return Ok(None);
-        }
-        if let Some((set, recalled)) = self.last_recalled.take()
-            && set == reader.set()
-        {
-            return Ok(Some(recalled));
-        }
-        let Self { equivalent, last_miss, .. } = self;
-        let without_values = reader.core_without_values();
-        let (core, kernel) = observed_core(reader, &without_values);
-        let found = equivalent.recall(observed_parts(reader, vocabulary), core, kernel);
-        let Some(EquivalentMask::Superset(superset)) = found else {
-            *last_miss = Some(reader.set());
-            return Ok(None);
-        };
-        let (trie, decided) = (vocabulary.trie(), &superset.decided);
-        let nodes = match (reader.may_run_out_of_values(), decided.has_open_values, decided.begins_value) {
-            (false, false, _) => Some(RepeatingNodes::default()),
-            (false, true, begins_value) => reader.repeating_nodes(begins_value, trie)?,
-            _ => None,
-        };
-        let repeating = match nodes {
-            Some(nodes) => RepeatingTokens::of_nodes(nodes, decided, reader, trie),
-            None => {
-                let Some(values) = reader.open_values(trie)? else { return Ok(None) };
-                RepeatingTokens::new(&values, decided, reader, trie)
-            }
-        };
-        Ok(Some(RecalledSuperset { superset: superset.clone(), repeating }))
-    }
-
-    /// Adds the memory of a new cache entry: that of its live tokens, and some bytes more.
-    pub(super) fn add_bytes(&mut self, live: &LiveTokens, more: usize) {
-        let new = live.base().filter(|base| self.token_sets.insert(base.id()));
-        self.bytes += live.memory_bytes() + new.map_or(0, |base| size_of_val(base.words())) + more;
-    }
-
-    /// Caches the finished mask of all sets with this observation.
-    pub(crate) fn remember(&mut self, observation: Observation, mask: EquivalentMask) {
-        self.last_miss = None;
-        if let EquivalentMask::Superset(superset) = &mask {
-            self.add_bytes(&superset.live, superset.decided.memory_bytes());
-        }
-        self.equivalent.remember(observation, mask);
-    }
-
     /// The tokens that can follow the reader's set. End tokens and the tokens of token terminals are left out. Terminals
     /// that count tokens must have ample ones, embedded grammars aside.
     ///
@@ -261,30 +105,6 @@ impl RuleSummaries {
         computation.mask(&items, &values)?;
         Ok(computation.plans.unwrap_or_default())
     }
-
-    fn computation<'a>(
-        &'a mut self,
-        reader: &'a mut SetReader<'_>,
-        sources: MaskSources<'a>,
-        budget: WorkBudget<'a>,
-        tokens_left: Vec<(ItemState, u32)>,
-    ) -> MaskComputation<'a> {
-        let MaskSources { vocabulary, embedded: embedded_masks, max_cache_bytes } = sources;
-        let [nothing, root] = vocabulary.summaries().empty_and_root(vocabulary.trie());
-        MaskComputation {
-            machine: reader.machine(),
-            vocabulary,
-            embedded_masks,
-            max_cache_bytes,
-            trie: vocabulary.trie(),
-            nothing,
-            root,
-            summaries: self,
-            budget,
-            tokens_left,
-            plans: None,
-        }
-    }
 }
 
 /// The open values and the items of the mask of the reader's set.
@@ -302,50 +122,6 @@ fn mask_input(
         return Err(ComposeError::TooMuchWork);
     }
     Ok((values, items))
-}
-
-/// The core of a set and its continuations: those without values if the set has some.
-fn observed_core<'a>(
-    reader: &'a SetReader<'_>,
-    without_values: &'a Option<(CoreId, Box<[ContinuationId]>)>,
-) -> (CoreId, &'a [ContinuationId]) {
-    match without_values {
-        Some((core, kernel)) => (*core, kernel),
-        None => reader.core(),
-    }
-}
-
-fn observed_parts<'a>(reader: &'a SetReader<'_>, vocabulary: &Vocabulary) -> ObservedParts<'a> {
-    let reach = u32::try_from(vocabulary.trie().max_depth()).unwrap_or(u32::MAX);
-    ObservedParts { form: reader.normal_form(), continuations: reader.continuations(), reach }
-}
-
-/// The parts of a mask that are computed elsewhere.
-#[derive(Clone, Copy)]
-pub(super) struct MaskSources<'a> {
-    pub(super) vocabulary: &'a Vocabulary,
-    pub(super) embedded: &'a [Arc<EmbeddedMasks>],
-    /// Maximum size of the cache of each embedded grammar's masks, in bytes.
-    pub(super) max_cache_bytes: usize,
-}
-
-/// The computation of one mask.
-pub(super) struct MaskComputation<'a> {
-    pub(super) machine: Machine<'a>,
-    pub(super) vocabulary: &'a Vocabulary,
-    /// The masks of the embedded grammars, and the maximum size of the cache of each, in bytes.
-    pub(super) embedded_masks: &'a [Arc<EmbeddedMasks>],
-    pub(super) max_cache_bytes: usize,
-    pub(super) trie: &'a TokenTrie,
-    /// The interned empty node set, and that of the root.
-    pub(super) nothing: &'a NodeSetRef,
-    pub(super) root: &'a NodeSetRef,
-    pub(super) summaries: &'a mut RuleSummaries,
-    pub(super) budget: WorkBudget<'a>,
-    /// See [`MaskItems::tokens_left`].
-    pub(super) tokens_left: Vec<(ItemState, u32)>,
-    /// A line for the plan of each terminal, recorded for `grammask debug plans`.
-    pub(super) plans: Option<String>,
 }
 
 impl MaskComputation<'_> {
@@ -435,19 +211,31 @@ impl MaskComputation<'_> {
         Ok(complete)
     }
 
-    /// Whether nothing can follow the symbol after a dot, in any text.
-    pub(super) fn is_last(&mut self, dot: DotId) -> bool {
-        let form = self.machine.form;
-        let Advance { completes, next } = form.advance(dot);
-        if !completes || next.is_some() {
-            return false;
+    /// Adds the live tokens of an open value, and what follows it, to the worklist; a value that has not begun is
+    /// composed with the items before it.
+    fn open_value(
+        &mut self,
+        value: &OpenValue,
+        worklist: &mut Worklist<ContinuationId>,
+        suspects: &mut Suspects,
+    ) -> Result<(), ComposeError> {
+        if value.kind == ValueKind::Repeated && value.is_begun {
+            return Ok(());
         }
-        let last = self.summaries.last_nonterminals.get_or_insert_with(|| form.last_nonterminals());
-        last[form.production_of(dot).lhs.index()]
-    }
-
-    /// The summary of a symbol without words below a node set.
-    pub(super) fn empty(&self) -> SymbolSummary {
-        SymbolSummary { live: LiveTokens::none(), ends: self.nothing.clone(), values: None }
+        if !value.is_begun {
+            return value.inner.iter().try_for_each(|inner| self.open_value(inner, worklist, suspects));
+        }
+        let mut inner = Worklist::default();
+        let complete = self.set(&value.items, &value.inner, &mut inner, suspects)?;
+        worklist.live.append(&mut inner.live);
+        suspects.resumed.extend(inner.completed());
+        let ends = complete.finish(self.trie, self.vocabulary.summaries());
+        worklist.advance(
+            self,
+            value.item.dot,
+            value.item.continuation,
+            ends.unwrap_or_else(|| self.nothing.clone()),
+        )?;
+        Ok(())
     }
 }

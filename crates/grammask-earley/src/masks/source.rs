@@ -11,8 +11,9 @@ use grammask_engine::{
 use grammask_vocabulary::{LiveTokens, Mask, TokenId, Vocabulary};
 
 use super::budget::{ComposeError, within_budget};
-use super::compose::{ComposedMask, MaskSources, RecalledSuperset, RuleSummaries};
-use super::embedded::EmbeddedMasks;
+use super::compose::ComposedMask;
+use super::computation::{MaskSources, RecalledSuperset, RuleSummaries};
+use super::embedded_masks::EmbeddedMasks;
 use super::equivalence_cache::{EquivalentMask, Superset};
 use super::token_terminals::tokens_of_terminals;
 use super::values::RepeatingTokens;
@@ -58,6 +59,45 @@ impl ContextFreeMasks {
     /// The source of the masks of an embedded grammar.
     pub(super) fn embedded_source(&self, grammar: EmbeddedId) -> &dyn MaskSource {
         self.embedded[grammar.index()].source()
+    }
+
+    /// The outcome of the first attempt that applies: a cached mask, a cached superset whose tokens are confirmed, a mask
+    /// that is composed. `None` if only a walk tells.
+    fn attempt_without_walk(
+        &self,
+        request: &MaskRequest<'_>,
+        effort: Effort,
+        deadline: &Deadline,
+    ) -> Result<Option<MaskOutcome>, LimitExceeded> {
+        let summaries = match effort {
+            Effort::Full => Some(self.summaries.lock().unwrap_or_else(PoisonError::into_inner)),
+            Effort::Immediate => self.summaries.try_lock().ok(),
+        };
+        let Some(mut summaries) = summaries else { return Ok(Some(MaskOutcome::Declined)) };
+        let mut reader = self.recognizer.read(request.set);
+        if reader.may_exceed_bound(request.vocabulary.trie()) {
+            return Ok(None);
+        }
+        // An immediate computation follows a lookup of an equivalent mask.
+        if !reader.has_values()
+            && effort == Effort::Full
+            && let Some(mask) = self.recall(request, &reader, &mut summaries)
+        {
+            return Ok(Some(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask))));
+        }
+        if reader.has_values()
+            && let Some(RecalledSuperset { superset, repeating }) =
+                summaries.recall_superset(&mut reader, request.vocabulary)?
+        {
+            drop(reader);
+            self.count_recalled();
+            let confirmed = self.confirm(request, &superset, &repeating, effort, deadline);
+            return Ok(Some(within_budget(confirmed)?.unwrap_or(MaskOutcome::Declined)));
+        }
+        if !reader.can_compose()? {
+            return Ok(None);
+        }
+        within_budget(self.compose(request, reader, &mut summaries, effort, deadline))
     }
 
     /// The cached mask of a set that is equivalent to the requested one: as the cache holds it, or by itself where that
@@ -223,42 +263,15 @@ impl MaskSource for ContextFreeMasks {
         effort: Effort,
         deadline: &Deadline,
     ) -> Result<MaskOutcome, LimitExceeded> {
-        if request.strategy == MaskStrategy::Summaries {
-            let summaries = match effort {
-                Effort::Full => Some(self.summaries.lock().unwrap_or_else(PoisonError::into_inner)),
-                Effort::Immediate => self.summaries.try_lock().ok(),
-            };
-            let Some(mut summaries) = summaries else { return Ok(MaskOutcome::Declined) };
-            let mut reader = self.recognizer.read(request.set);
-            let may_exceed_bound = reader.may_exceed_bound(request.vocabulary.trie());
-            if may_exceed_bound {
-                // Only a walk tells.
-            } else if reader.has_values() {
-                if let Some(RecalledSuperset { superset, repeating }) =
-                    summaries.recall_superset(&mut reader, request.vocabulary)?
-                {
-                    drop(reader);
-                    self.count_recalled();
-                    let confirmed = self.confirm(request, &superset, &repeating, effort, deadline);
-                    return Ok(within_budget(confirmed)?.unwrap_or(MaskOutcome::Declined));
-                }
-            } else if effort == Effort::Full
-                && let Some(mask) = self.recall(request, &reader, &mut summaries)
-            {
-                return Ok(MaskOutcome::Mask(mask.cloned().unwrap_or_else(|mask| mask)));
-            }
-            if !may_exceed_bound
-                && reader.can_compose()?
-                && let Some(outcome) =
-                    within_budget(self.compose(request, reader, &mut summaries, effort, deadline))?
-            {
-                return Ok(outcome);
-            }
+        if request.strategy == MaskStrategy::Summaries
+            && let Some(outcome) = self.attempt_without_walk(request, effort, deadline)?
+        {
+            return Ok(outcome);
         }
-        if effort == Effort::Immediate {
-            return Ok(MaskOutcome::Declined);
+        match effort {
+            Effort::Immediate => Ok(MaskOutcome::Declined),
+            Effort::Full => self.walk(request, deadline),
         }
-        self.walk(request, deadline)
     }
 
     fn successor_groups(

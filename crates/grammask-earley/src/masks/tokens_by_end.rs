@@ -20,19 +20,9 @@ use grammask_grammar::EmbeddedId;
 use grammask_vocabulary::{LiveTokens, TokenId, TokenSet, TrieNode, Vocabulary};
 
 use super::budget::ComposeError;
-use super::compose::MaskComputation;
+use super::computation::MaskComputation;
+use super::embedded_masks::TokensByEnd;
 use crate::recognizer::{EmbeddedState, Machine};
-
-/// The tokens of a state of an embedded grammar by the number of tokens that end its text after them.
-#[derive(Debug)]
-pub(super) struct TokensByEnd {
-    /// Disjoint groups with their numbers.
-    groups: Box<[(u32, LiveTokens)]>,
-    /// The tokens of all groups, and those after which no end is known; `None` if these are all legal ones.
-    grouped: Option<TokenSet>,
-    /// The numbers hold for texts whose values are none of these.
-    values: Box<[EngineValueId]>,
-}
 
 /// Groups while they are being collected.
 struct GrowingGroups {
@@ -55,14 +45,6 @@ enum GroupByEnd {
     Endless,
     /// In no group, since it depends on the values of a text.
     Single,
-}
-
-impl TokensByEnd {
-    /// Memory in bytes, without that of the groups.
-    fn memory_bytes(&self) -> usize {
-        let grouped = self.grouped.as_ref().map_or(0, |grouped| size_of_val(grouped.words()));
-        grouped + size_of_val(&*self.values) + size_of_val(&*self.groups) + size_of::<Self>()
-    }
 }
 
 impl GrowingGroups {

@@ -23,9 +23,6 @@ use std::sync::Arc;
 use grammask_grammar::ValueKind;
 use grammask_vocabulary::{LiveTokens, TokenId, TokenTrie, TrieNode};
 
-use super::budget::ComposeError;
-use super::compose::MaskComputation;
-use super::fixpoint::Worklist;
 use crate::recognizer::{
     CompletedValue, CompletingNode, ContinuationId, OpenValue, RepeatingNodes, SetReader,
 };
@@ -185,35 +182,5 @@ impl RepeatingTokens {
             of_kind.dedup();
         }
         tokens
-    }
-}
-
-impl MaskComputation<'_> {
-    /// Adds the live tokens of an open value, and what follows it, to the worklist; a value that has not begun is
-    /// composed with the items before it.
-    pub(super) fn open_value(
-        &mut self,
-        value: &OpenValue,
-        worklist: &mut Worklist<ContinuationId>,
-        suspects: &mut Suspects,
-    ) -> Result<(), ComposeError> {
-        if value.kind == ValueKind::Repeated && value.is_begun {
-            return Ok(());
-        }
-        if !value.is_begun {
-            return value.inner.iter().try_for_each(|inner| self.open_value(inner, worklist, suspects));
-        }
-        let mut inner = Worklist::default();
-        let complete = self.set(&value.items, &value.inner, &mut inner, suspects)?;
-        worklist.live.append(&mut inner.live);
-        suspects.resumed.extend(inner.completed());
-        let ends = complete.finish(self.trie, self.vocabulary.summaries());
-        worklist.advance(
-            self,
-            value.item.dot,
-            value.item.continuation,
-            ends.unwrap_or_else(|| self.nothing.clone()),
-        )?;
-        Ok(())
     }
 }

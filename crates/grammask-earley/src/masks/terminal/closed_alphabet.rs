@@ -13,9 +13,9 @@ use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::ByteGroups;
 
+use super::super::summary::Wanted;
 use super::super::tuning::{MAX_ALPHABET_STATES, MAX_ALPHABET_STEPS, MIN_ALPHABET_BYTES};
 use super::self_loops::all_lead;
-use super::walk::Wanted;
 
 /// A closed alphabet, and the states for which it is closed.
 pub(crate) struct ClosedAlphabet {

@@ -13,10 +13,10 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{CountedSummaryBuilder, TokenTrie, WhichNodes};
 
+use super::super::summary::Wanted;
 use super::dense_transitions::{Cell, DenseTransitions};
 use super::self_loops::LeadingCharacters;
 use super::subtree_walk::{PathAutomaton, Subtree, SummarySink};
-use super::walk::Wanted;
 
 /// A state of an automaton whose words split into copies of a unit.
 #[derive(Clone, Copy)]

@@ -11,8 +11,9 @@ use grammask_vocabulary::{
     words_of,
 };
 
+use super::super::summary::Wanted;
 use super::super::tuning::MAX_DELTA_TOKENS;
-use super::walk::{DenseSummary, WalkResult, Wanted};
+use super::walk::{DenseSummary, WalkResult};
 
 /// Changes to the summary of a base language. Other nodes and tokens are as in the base.
 #[derive(Debug, Default)]

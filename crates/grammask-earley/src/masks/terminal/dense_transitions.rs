@@ -11,11 +11,11 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{ByteGroups, WhichNodes};
 
 use super::super::ablation::{Technique, is_enabled};
+use super::super::summary::Wanted;
 use super::super::tuning::{MAX_ALPHABET_FAILURES, MIN_ALPHABET_NODES};
 use super::closed_alphabet::closed_alphabet;
 use super::self_loops::{Goal, LeadingCharacters};
 use super::subtree_walk::{PathAutomaton, Subtree};
-use super::walk::Wanted;
 
 /// A live transition: twice the number of the target state, plus one if that is accepting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

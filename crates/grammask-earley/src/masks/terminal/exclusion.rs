@@ -94,8 +94,9 @@ pub(crate) fn walk_exclusion(
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::super::summary::Wanted;
     use super::super::samples::walked;
-    use super::super::walk::{WalkRequest, Wanted};
+    use super::super::walk::WalkRequest;
     use super::*;
     use grammask_automata::Terms;
     use grammask_automata::sketch::{Sketch, sketch};

@@ -16,13 +16,13 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{NodeSetRef, TerminalSummary, TrieNode};
 
 use super::super::budget::ComposeError;
-use super::super::compose::MaskComputation;
+use super::super::computation::MaskComputation;
+use super::super::summary::Wanted;
 use super::super::tuning::{
     MAX_NARROW_BYTES, MAX_SMALL_WALK, MAX_UNBOUNDED_STATES, MIN_DENSE_NODES, MIN_EQUAL_BYTES,
     MIN_LARGE_MAXIMUM,
 };
 use super::similar_states::walk_lockstep;
-use super::walk::Wanted;
 
 impl MaskComputation<'_> {
     /// The summary of a terminal below the root from the one without large maxima. `None` if it has no large maxima, or

@@ -12,20 +12,13 @@ use grammask_vocabulary::{CountedSummary, GrowingNodeSet, LiveTokens, NodeSetRef
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::budget::ComposeError;
-use super::super::compose::{MaskComputation, SymbolSummary};
+use super::super::computation::MaskComputation;
+use super::super::summary::{FirstLimitedWalk, SymbolSummary};
 use super::super::tuning::MIN_GENERALISED_COPIES;
 use super::limited_walk::{LimitedState, walk_limited};
 
 /// The summary of an intersection for all limits on its length; `None` if it cannot be counted.
 type AllLimitsSummary = Option<Arc<CountedSummary>>;
-
-/// The result of the first walk among intersections that differ only in the bounds of repetitions.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum FirstLimitedWalk {
-    Finished,
-    /// It gave up, so the others would too.
-    GaveUp,
-}
 
 impl MaskComputation<'_> {
     /// The summary of a terminal that begins with an intersection with a length limit; `None` if it does not, or if the

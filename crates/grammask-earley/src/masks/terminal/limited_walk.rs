@@ -15,11 +15,11 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{CountedSummary, CountedSummaryBuilder, NodeSet, Vocabulary, WhichNodes};
 
 use super::super::budget::{ComposeError, within_budget};
+use super::super::summary::Wanted;
 use super::super::tuning::{MAX_ALPHABET_STEPS, MAX_ANALYSED_STATES, MAX_SMALL_WALK, MAX_UNBOUNDED_STATES};
 use super::counted_walk::{Copies, CopyState};
 use super::dense_transitions::{Cell, DenseTransitions};
 use super::subtree_walk::{PathAutomaton, Subtree, SubtreeWalk};
-use super::walk::Wanted;
 
 /// A state of an intersection with a length limit.
 #[derive(Clone, Copy, Debug)]

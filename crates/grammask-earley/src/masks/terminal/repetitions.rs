@@ -10,7 +10,8 @@ use grammask_vocabulary::{
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::budget::ComposeError;
-use super::super::compose::{MaskComputation, SymbolSummary};
+use super::super::computation::MaskComputation;
+use super::super::summary::SymbolSummary;
 use super::super::tuning::MAX_UNBOUNDED_STATES;
 use super::counted_walk::{Copies, CopyState};
 use super::subtree_walk::SubtreeWalk;

@@ -4,7 +4,8 @@ use grammask_automata::{Automata, StateId, Terms, regex};
 use grammask_diagnostics::Limits;
 use grammask_vocabulary::{ByteGroups, TerminalSummary, TokenTexts, Vocabulary};
 
-use super::walk::{WalkRequest, walk_terminal};
+use super::strategy::walk_terminal;
+use super::walk::WalkRequest;
 
 /// A vocabulary of all sequences of `length` pieces, and of the pieces.
 pub(super) fn vocabulary(pieces: &[&str], length: u32) -> Vocabulary {

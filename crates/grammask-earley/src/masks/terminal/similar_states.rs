@@ -16,11 +16,12 @@ use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{ByteGroups, TokenTrie, TrieNode, Vocabulary};
 
 use super::super::ablation::{Technique, is_enabled};
+use super::super::summary::{BaseSummary, Wanted};
 use super::super::tuning::{
     LOCKSTEP_DIVISOR, MAX_DIFFERING_BYTES, MAX_PAIRS, MAX_SMALL_WALK, MAX_WIDE_SUMMARIES, MIN_FREE_TEXT_BYTES,
 };
 use super::delta::SummaryDelta;
-use super::walk::{BaseSummary, DenseWalk, WalkRequest, WalkResult, Wanted, self_loop_bytes};
+use super::walk::{DenseWalk, WalkRequest, WalkResult, self_loop_bytes};
 
 /// Computes the summary of a state below the root from that of one of the bases; `None` where no base is similar
 /// enough. The first bytes of the state have `ahead` nodes below them.

@@ -19,18 +19,23 @@
 
 use std::sync::Arc;
 
-use grammask_automata::{ByteSet, StateId};
+use grammask_automata::{Automata, ByteSet, StateId};
+use grammask_diagnostics::LimitExceeded;
 use grammask_engine::Effort;
-use grammask_vocabulary::{NodeSet, NodeSetRef, TerminalSummary, TrieNode};
+use grammask_vocabulary::{NodeSet, NodeSetRef, TerminalSummary, TrieNode, Vocabulary};
 
 use super::super::ablation::{Technique, is_enabled};
 use super::super::budget::ComposeError;
-use super::super::compose::{MaskComputation, SymbolSummary};
-use super::super::tuning::{MAX_WIDE_SUMMARIES, MIN_DENSE_NODES};
+use super::super::computation::MaskComputation;
+use super::super::summary::{BaseSummary, SymbolSummary, Wanted};
+use super::super::tuning::{MAX_NARROW_BYTES, MAX_WIDE_SUMMARIES, MIN_DENSE_NODES};
 use super::delta::SummaryDelta;
 use super::exclusion::walk_exclusion;
+use super::similar_states::walk_similar;
 use super::table_walk::walk_table;
-use super::walk::{BaseSummary, WalkRequest, WalkResult, Wanted, walk_terminal, walk_word};
+use super::walk::{
+    DenseSummary, DenseWalk, WalkRequest, WalkResult, enter, nodes_ahead, walk_sparse, walk_word,
+};
 
 /// A strategy for the summary of a terminal, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +113,61 @@ pub(crate) fn plan_walk(facts: &WalkFacts) -> impl Iterator<Item = Strategy> + u
 
 fn applicable<const N: usize>(candidates: [(Strategy, bool); N]) -> impl Iterator<Item = Strategy> {
     candidates.into_iter().filter_map(|(strategy, applies)| applies.then_some(strategy))
+}
+
+/// Computes the summary of a state by a walk, and says which variant computed it. `bases` are used where the walk
+/// begins at the root.
+///
+/// # Errors
+/// When the automaton exceeds its limit.
+pub(crate) fn walk_terminal(
+    automata: &mut Automata,
+    vocabulary: &Vocabulary,
+    request: WalkRequest<'_>,
+    bases: &[BaseSummary],
+) -> Result<(Strategy, WalkResult), LimitExceeded> {
+    let trie = vocabulary.trie();
+    let mut entries = Vec::new();
+    let entering = enter(automata, trie, request, &mut entries)?;
+    let ahead = nodes_ahead(trie, &entries);
+    let facts = WalkFacts {
+        ahead,
+        is_narrow: !is_enabled(Technique::DenseTransitions)
+            || ahead >= MIN_DENSE_NODES && are_narrow(automata, &entries)?,
+        has_bases: !bases.is_empty() && request.nodes.contains(TrieNode::ROOT),
+    };
+    for strategy in plan_walk(&facts) {
+        let walked = match strategy {
+            Strategy::Sparse => Some(walk_sparse(automata, vocabulary, &entries, Vec::new(), 0)?),
+            Strategy::Similar => walk_similar(automata, vocabulary, request, ahead, bases)?,
+            _ => {
+                let mut walk = DenseWalk::new(trie, request.wanted);
+                let mut work = 0;
+                for &(node, state) in &entries {
+                    work += walk.run(automata, trie, node, state)?;
+                }
+                let DenseSummary { tokens, ends } = walk.finish();
+                let ends = (request.wanted == Wanted::LiveAndEnds).then(|| NodeSet::from_bits(ends, trie));
+                Some(WalkResult { live: tokens.finish(vocabulary), ends, work })
+            }
+        };
+        if let Some(mut walked) = walked {
+            walked.work += entering;
+            return Ok((strategy, walked));
+        }
+    }
+    unreachable!("a sparse or a dense walk does not decline")
+}
+
+/// Whether all states have few first bytes, so that most of the subtrees is dead.
+fn are_narrow(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
+    let mut last = None;
+    for &(_, state) in entries {
+        if last.replace(state) != Some(state) && automata.first_bytes(state)?.len() > MAX_NARROW_BYTES {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 impl MaskComputation<'_> {

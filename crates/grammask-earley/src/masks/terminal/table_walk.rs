@@ -175,8 +175,9 @@ impl TableWalk<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::summary::Wanted;
     use super::super::samples::{reachable, vocabulary, walked};
-    use super::super::walk::{WalkRequest, Wanted};
+    use super::super::walk::WalkRequest;
     use super::*;
     use grammask_automata::regex;
     use grammask_diagnostics::Limits;

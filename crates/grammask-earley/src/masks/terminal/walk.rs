@@ -8,45 +8,20 @@
 //!   in which the state cannot change, so that free text costs the nodes where it can be left: for most of the
 //!   vocabulary.
 //!
-//! Before a dense walk from the root, summaries of other states of the automaton are tried as a base
-//! ([`super::similar_states`]).
+//! [`super::strategy`] selects between them.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_vocabulary::{
-    LiveTokens, NodeSet, TerminalSummary, TokenId, TokenRanges, TokenTrie, TrieNode, Vocabulary, WhichNodes,
+    LiveTokens, NodeSet, TokenId, TokenRanges, TokenTrie, TrieNode, Vocabulary, WhichNodes,
 };
 
-use super::super::ablation::{Technique, is_enabled};
-use super::super::tuning::{MAX_NARROW_BYTES, MIN_DENSE_NODES};
+use super::super::summary::Wanted;
+use super::super::tuning::MAX_NARROW_BYTES;
 use super::dense_transitions::DenseTransitions;
-use super::similar_states::walk_similar;
-use super::strategy::{Strategy, WalkFacts, plan_walk};
 use super::subtree_walk::{PathAutomaton, SubtreeWalk, SummarySink};
-
-/// Which parts of a summary are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// Live tokens only: nothing can follow a word. States that differ only in where words end are then equivalent.
-    Live,
-    /// Also the nodes where words end.
-    LiveAndEnds,
-}
-
-impl Wanted {
-    /// The parts that a summary has.
-    pub(crate) fn in_summary(summary: &TerminalSummary) -> Self {
-        if summary.ends.is_some() { Self::LiveAndEnds } else { Self::Live }
-    }
-
-    /// Whether a summary has these parts.
-    pub(crate) fn are_in(self, summary: &TerminalSummary) -> bool {
-        self == Self::Live || summary.ends.is_some()
-    }
-}
 
 /// A request for the words that continue `state` below `nodes`.
 #[derive(Clone, Copy)]
@@ -63,57 +38,6 @@ pub(crate) struct WalkResult {
     pub(crate) ends: Option<NodeSet>,
     /// Visited trie nodes.
     pub(crate) work: usize,
-}
-
-/// A state of the same automaton with its summary below the root.
-#[derive(Clone, Debug)]
-pub(crate) struct BaseSummary {
-    pub(crate) state: StateId,
-    pub(crate) summary: Arc<TerminalSummary>,
-}
-
-/// Computes the summary of a state by a walk, and says which variant computed it. `bases` are used where the walk
-/// begins at the root.
-///
-/// # Errors
-/// When the automaton exceeds its limit.
-pub(crate) fn walk_terminal(
-    automata: &mut Automata,
-    vocabulary: &Vocabulary,
-    request: WalkRequest<'_>,
-    bases: &[BaseSummary],
-) -> Result<(Strategy, WalkResult), LimitExceeded> {
-    let trie = vocabulary.trie();
-    let mut entries = Vec::new();
-    let entering = enter(automata, trie, request, &mut entries)?;
-    let ahead = nodes_ahead(trie, &entries);
-    let facts = WalkFacts {
-        ahead,
-        is_narrow: !is_enabled(Technique::DenseTransitions)
-            || ahead >= MIN_DENSE_NODES && are_narrow(automata, &entries)?,
-        has_bases: !bases.is_empty() && request.nodes.contains(TrieNode::ROOT),
-    };
-    for strategy in plan_walk(&facts) {
-        let walked = match strategy {
-            Strategy::Sparse => Some(walk_sparse(automata, vocabulary, &entries, Vec::new(), 0)?),
-            Strategy::Similar => walk_similar(automata, vocabulary, request, ahead, bases)?,
-            _ => {
-                let mut walk = DenseWalk::new(trie, request.wanted);
-                let mut work = 0;
-                for &(node, state) in &entries {
-                    work += walk.run(automata, trie, node, state)?;
-                }
-                let DenseSummary { tokens, ends } = walk.finish();
-                let ends = (request.wanted == Wanted::LiveAndEnds).then(|| NodeSet::from_bits(ends, trie));
-                Some(WalkResult { live: tokens.finish(vocabulary), ends, work })
-            }
-        };
-        if let Some(mut walked) = walked {
-            walked.work += entering;
-            return Ok((strategy, walked));
-        }
-    }
-    unreachable!("a sparse or a dense walk does not decline")
 }
 
 /// Follows one word, or the beginning of one if it is not `whole`, below each node.
@@ -150,7 +74,7 @@ pub(crate) fn self_loop_bytes(automata: &mut Automata, state: StateId) -> Result
 
 /// Adds the children of the start nodes that the state steps to, each with the state after it. Returns the number of
 /// visited nodes.
-fn enter(
+pub(crate) fn enter(
     automata: &mut Automata,
     trie: &TokenTrie,
     request: WalkRequest<'_>,
@@ -207,17 +131,6 @@ pub(crate) fn enter_children(
 /// Number of nodes in the subtrees of the entries.
 pub(crate) fn nodes_ahead(trie: &TokenTrie, entries: &[(TrieNode, StateId)]) -> usize {
     entries.iter().map(|&(node, _)| trie.subtree_len(node)).sum()
-}
-
-/// Whether all states have few first bytes, so that most of the subtrees is dead.
-fn are_narrow(automata: &mut Automata, entries: &[(TrieNode, StateId)]) -> Result<bool, LimitExceeded> {
-    let mut last = None;
-    for &(_, state) in entries {
-        if last.replace(state) != Some(state) && automata.first_bytes(state)?.len() > MAX_NARROW_BYTES {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// The automaton of a terminal, stepped as it is.
