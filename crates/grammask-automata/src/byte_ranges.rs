@@ -1,6 +1,6 @@
 //! Sets of byte ranges: a bitset over the 65,536 pairs of first and last byte.
 
-use crate::byte_set::ByteSet;
+use grammask_collections::byte_set::ByteSet;
 
 /// A set of byte ranges.
 #[derive(Default)]

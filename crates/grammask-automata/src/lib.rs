@@ -57,7 +57,6 @@
 mod analysis;
 mod build;
 mod byte_ranges;
-mod byte_set;
 mod derivative;
 mod dfa;
 pub mod encoding;
@@ -68,9 +67,9 @@ pub mod sketch;
 mod term;
 
 pub use analysis::length_limit::{Exclusion, LeadingIntersection, LengthLimit};
-pub use byte_set::ByteSet;
 pub use dfa::lazy::{Automata, StateId};
 pub use dfa::shortest_words::{ShortestWord, ShortestWords};
 pub use dfa::table::{Table, TableBuilder, TableState};
+pub use grammask_collections::byte_set::ByteSet;
 pub use term::arena::{Structure, TermId, Terms};
 pub use term::content_hash::ContentHasher;

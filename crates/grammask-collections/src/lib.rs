@@ -9,6 +9,7 @@
 //! | [`mod@reserve`] | growth of vectors by a half |
 //! | [`small_map`] | a map with few, short keys |
 //! | [`measured_size`] | the size of data behind a lock, without waiting for it |
+//! | [`byte_set`] | sets of bytes |
 //! | [`graph`] | strongly connected components |
 //! | [`id_type!`] | id newtypes |
 //!
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod append_only_vec;
+pub mod byte_set;
 pub mod graph;
 mod id_type;
 pub mod incremental_hash_table;

@@ -1,8 +1,8 @@
 //! Inclusion of languages and last bytes of their words, as far as the form of their terms shows them. Cost: linear in
 //! the operands of one term, without a search.
 
-use crate::byte_set::ByteSet;
 use crate::term::arena::{Term, TermId, Terms};
+use grammask_collections::byte_set::ByteSet;
 
 impl Terms {
     /// Whether `larger` certainly includes `smaller`: both have the same tail, and the inclusion of their first

@@ -5,8 +5,8 @@
 //! unit{a,}` once, for all `b`, and then remove the tokens that need more than the remaining units. Likewise the
 //! summary of an intersection with complements is that of the other operands with a correction.
 
-use crate::byte_set::ByteSet;
 use crate::term::arena::{Term, TermId, Terms};
+use grammask_collections::byte_set::ByteSet;
 
 /// Number of subterms that [`Terms::possible_first_bytes`] visits before it gives up.
 const MAX_FIRST_BYTE_SUBTERMS: usize = 64;

@@ -7,8 +7,8 @@
 use rustc_hash::FxHashSet;
 
 use crate::byte_ranges::ByteRanges;
-use crate::byte_set::ByteSet;
 use crate::term::arena::{Term, TermId, Terms};
+use grammask_collections::byte_set::ByteSet;
 
 impl Terms {
     /// The class of each byte, numbered from 0 in order of first bytes. Bytes of one class are interchangeable in all

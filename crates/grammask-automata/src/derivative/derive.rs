@@ -6,8 +6,8 @@
 //! nested union per element.
 
 use super::memo::DerivativeMemo;
-use crate::byte_set::ByteSet;
 use crate::term::arena::{Term, TermId, Terms};
+use grammask_collections::byte_set::ByteSet;
 
 /// An entry of the stack of a traversal.
 #[derive(Debug)]

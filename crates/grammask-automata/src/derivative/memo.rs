@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 use grammask_collections::reserve::reserve;
 
 use super::derive::DerivativeTask;
-use crate::byte_set::ByteSet;
 use crate::term::arena::TermId;
+use grammask_collections::byte_set::ByteSet;
 
 /// Memo tables of an arena, with two lifetimes.
 ///

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use crate::byte_set::ByteSet;
 use crate::term::arena::{TermId, Terms};
+use grammask_collections::byte_set::ByteSet;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::reserve::{reserve, reserve_one};
 use grammask_diagnostics::LimitExceeded;

@@ -18,8 +18,8 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use crate::analysis::word_bounds::KnownWordBounds;
-use crate::byte_set::ByteSet;
 use crate::dfa::lazy::{Automata, StateId};
+use grammask_collections::byte_set::ByteSet;
 use grammask_collections::graph::{AdjacencyList, components_of};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 

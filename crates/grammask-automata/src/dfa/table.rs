@@ -8,9 +8,9 @@
 use std::sync::OnceLock;
 
 use crate::byte_ranges::ByteRanges;
-use crate::byte_set::ByteSet;
 use crate::dfa::minimize::minimize;
 use crate::term::content_hash::ContentHasher;
+use grammask_collections::byte_set::ByteSet;
 use grammask_collections::graph::AdjacencyList;
 
 /// A state of a [`Table`] or a [`TableBuilder`].

@@ -12,10 +12,10 @@ use rustc_hash::FxBuildHasher;
 use grammask_collections::incremental_hash_table::IncrementalHashTable;
 use grammask_collections::reserve::reserve_one;
 
-use crate::byte_set::ByteSet;
 use crate::derivative::memo::DerivativeMemo;
 use crate::dfa::table::{StateFingerprint, Table, TableState};
 use crate::term::content_hash::ContentHasher;
+use grammask_collections::byte_set::ByteSet;
 
 /// A regular language in a [`Terms`] arena; equal ids are the same term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -452,7 +452,7 @@ impl Terms {
             Term::Epsilon => hasher = ContentHasher::new(2),
             Term::Bytes(set) => {
                 hasher = ContentHasher::new(3);
-                set.words().into_iter().for_each(|word| hasher.write(word));
+                set.words().iter().for_each(|&word| hasher.write(word));
             }
             Term::Literal(chunk) => {
                 hasher = ContentHasher::new(4);

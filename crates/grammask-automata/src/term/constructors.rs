@@ -6,9 +6,9 @@
 //! re-examined", 2009). [`super::repetition_counts`] has the laws of counted repetition. Nothing here recurses: a law
 //! inspects the first element of a chain, never the depth of a term.
 
-use crate::byte_set::ByteSet;
 use crate::term::arena::{LiteralChunk, Term, TermId, Terms};
 use crate::term::repetition_counts::{Counts, ONCE, add_counts, multiply_counts};
+use grammask_collections::byte_set::ByteSet;
 
 impl Terms {
     /// The empty language.

@@ -56,7 +56,8 @@ impl MaskComputation<'_> {
             return Ok(SymbolSummary { live, ends: self.nothing.clone(), values: None });
         };
         self.budget.require_full_effort()?;
-        let request = ExitsRequest { set: state.set, vocabulary: self.vocabulary, next_bytes: bytes.words() };
+        let request =
+            ExitsRequest { set: state.set, vocabulary: self.vocabulary, next_bytes: *bytes.words() };
         let source = &self.embedded_masks[EmbeddedId::index(state.grammar)].source;
         if let Some(TokensAndExits { tokens, exits }) =
             source.compute_exits(&request, self.budget.deadline())?
@@ -108,7 +109,7 @@ impl MaskComputation<'_> {
         let Some(state) = self.machine.embedded.get(state) else { return Ok(self.empty()) };
         // Where no token goes on, the engine need not be made.
         if max_tokens == Some(0)
-            || *nodes.child_bytes() == [0; 4]
+            || nodes.child_bytes().is_empty()
             || !self.first_bytes_of_embedded(state)?.intersects(nodes.child_bytes())
         {
             return Ok(self.empty());

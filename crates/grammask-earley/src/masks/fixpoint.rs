@@ -231,7 +231,7 @@ impl MaskComputation<'_> {
         if first_bytes.intersects(nodes.child_bytes()) {
             for node in after_root(nodes) {
                 let children = self.trie.children_by_byte(node);
-                let begins = first_bytes.within(children.bytes());
+                let begins = first_bytes.intersection(children.bytes());
                 begun.extend(begins.iter().filter_map(|byte| children.get(byte)));
             }
         }
@@ -266,7 +266,7 @@ impl MaskComputation<'_> {
             return Ok(known.clone());
         }
         let mut complete: Vec<CompletedValue> = Vec::new();
-        for byte in self.first_bytes(start)?.within(nodes.child_bytes()).iter() {
+        for byte in self.first_bytes(start)?.intersection(nodes.child_bytes()).iter() {
             let Some(next) = self.machine.automata.step(start, byte)? else { continue };
             let next = self.without_excluded_words(next)?;
             for first in after_root(nodes) {

@@ -8,7 +8,7 @@
 //! | [`walk`](grammask_engine::walk) | steps the recogniser along the trie | cross-check; token counts; costly masks |
 //! | `compose` | composes the mask from summaries of symbols below sets of trie nodes | the default |
 //!
-//! The modules import downwards: [`source`] makes the attempts; `recall` and `compose` are two of them; the parts of a
+//! The modules import downwards: `source` makes the attempts; `recall` and `compose` are two of them; the parts of a
 //! composition (`fixpoint`, `embedded`, `tokens_by_end`, `terminal`) are methods of one `computation`, which holds the data
 //! that they share.
 //!

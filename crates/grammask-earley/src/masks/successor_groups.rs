@@ -60,14 +60,15 @@ impl ContextFreeMasks {
     ) -> Result<Option<Vec<TokenId>>, LimitExceeded> {
         let trie = vocabulary.trie();
         let mut tokens = Vec::new();
-        if inside.next_bytes != [0; 4] {
-            let request = ExitsRequest { set: inside.state.set, vocabulary, next_bytes: inside.next_bytes };
+        if !inside.next_bytes.is_empty() {
+            let request =
+                ExitsRequest { set: inside.state.set, vocabulary, next_bytes: *inside.next_bytes.words() };
             let source = self.embedded_source(inside.state.grammar);
             let Some(found) = source.compute_exits(&request, deadline)? else { return Ok(None) };
             for &exit in &found.exits[..] {
                 for child in trie.children(exit) {
                     let byte = trie.byte(child);
-                    if inside.next_bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1 {
+                    if inside.next_bytes.contains(byte) {
                         tokens.extend_from_slice(trie.subtree_tokens(child));
                     }
                 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use grammask_automata::Automata;
+use grammask_automata::{Automata, ByteSet};
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::{Engine, SetId};
 use grammask_grammar::EmbeddedId;
@@ -128,8 +128,8 @@ pub(crate) struct InsideEmbedded {
     item: Item,
     /// The set of the other items, if there are any.
     pub(crate) others: Option<SetId>,
-    /// The bytes that can follow the word of the item, a bit for each.
-    pub(crate) next_bytes: [u64; 4],
+    /// The bytes that can follow the word of the item.
+    pub(crate) next_bytes: ByteSet,
 }
 
 impl Recognizer {
@@ -159,11 +159,11 @@ impl Recognizer {
             false => Some(builder.intern(&self.sets, &mut after)?),
         };
         drop(guard);
-        let mut next_bytes = [0; 4];
+        let mut next_bytes = ByteSet::EMPTY;
         if let Some(after) = after {
             for byte in 0..=u8::MAX {
                 if self.step(after, byte)?.is_some() {
-                    next_bytes[usize::from(byte >> 6)] |= 1 << (byte & 63);
+                    next_bytes.insert(byte);
                 }
             }
         }

@@ -487,7 +487,7 @@ impl Engine for Recognizer {
             let Some(state) = item.state.automaton_state() else { return Ok(None) };
             bytes = bytes.union(automata.first_bytes(state)?);
         }
-        Ok(Some(bytes.words()))
+        Ok(Some(*bytes.words()))
     }
 
     fn depends_on_all_values(&self) -> bool {

@@ -373,7 +373,7 @@ impl Lexer {
     pub(crate) fn self_loops_on(
         &mut self,
         configuration: ConfigurationId,
-        bytes: &[u64; 4],
+        bytes: ByteSet,
     ) -> Result<bool, LimitExceeded> {
         Ok(!self.self_loops(configuration)?.complement().intersects(bytes))
     }

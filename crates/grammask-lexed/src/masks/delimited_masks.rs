@@ -17,7 +17,7 @@ use crate::definition::grammar::LexedGrammar;
 use crate::delimited::DelimitedStatesId;
 use crate::masks::token_set_store::hash_map_bytes;
 use crate::recognizer::{LexedRecognizer, Run};
-use grammask_automata::{Automata, StateId};
+use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{Engine, SetId};
@@ -230,7 +230,7 @@ fn walk_inside(
         Some(last) if last.1 == first => last.1 = end,
         _ => tokens.ranges.push((first, end)),
     };
-    let mut self_loops: FxHashMap<SetId, [u64; 4]> = FxHashMap::default();
+    let mut self_loops: FxHashMap<SetId, ByteSet> = FxHashMap::default();
     let above = usize::from(trie.depth(top));
     let mut path = vec![state];
     let mut node = TrieNode(top.0 + 1);
@@ -251,7 +251,7 @@ fn walk_inside(
             continue;
         }
         let end = trie.subtree_end(node);
-        if let Some(bytes) = trie.bytes_below(node) {
+        if let Some(&bytes) = trie.bytes_below(node) {
             let loops = match self_loops.get(&next) {
                 Some(&known) => known,
                 None => {
@@ -260,7 +260,7 @@ fn walk_inside(
                     found
                 }
             };
-            if bytes.iter().zip(loops).all(|(bytes, loops)| bytes & !loops == 0) {
+            if ByteSet::from(bytes).without(loops).is_empty() {
                 add(token_starts[node.index()], token_starts[end.index()]);
                 node = end;
                 continue;
@@ -275,11 +275,11 @@ fn walk_inside(
 }
 
 /// The bytes that do not change a state.
-fn find_self_loops(engine: &Recognizer, state: SetId) -> Result<[u64; 4], LimitExceeded> {
-    let mut loops = [0; 4];
+fn find_self_loops(engine: &Recognizer, state: SetId) -> Result<ByteSet, LimitExceeded> {
+    let mut loops = ByteSet::EMPTY;
     for byte in 0..=u8::MAX {
         if engine.step(state, byte)? == Some(state) {
-            loops[usize::from(byte / 64)] |= 1 << (byte % 64);
+            loops.insert(byte);
         }
     }
     Ok(loops)

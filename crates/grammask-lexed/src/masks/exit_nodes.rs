@@ -5,6 +5,7 @@
 //! vocabulary, and masks are computed for both together: an exit is legal if and only if the text may end there. So
 //! exits share the tables of tokens, and none of them needs a step of its own.
 
+use grammask_automata::ByteSet;
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{TokenTrie, TrieNode};
 
@@ -23,11 +24,10 @@ pub(crate) struct ExitNodes {
 }
 
 impl ExitNodes {
-    /// The exits before some bytes, which have a bit each; they are numbered from `first` on.
-    pub(crate) fn new(bytes: [u64; 4], trie: &TokenTrie, first: usize, may_end_text: Box<[bool]>) -> Self {
-        let is_next = |byte: u8| bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
+    /// The exits before some bytes; they are numbered from `first` on.
+    pub(crate) fn new(bytes: ByteSet, trie: &TokenTrie, first: usize, may_end_text: Box<[bool]>) -> Self {
         let mut bits = vec![0_u64; trie.len() / 64 + 1].into_boxed_slice();
-        for byte in (0..=u8::MAX).filter(|&byte| is_next(byte)) {
+        for byte in bytes.iter() {
             for edge in trie.edges_over(byte) {
                 bits[edge.parent.index() / 64] |= 1 << (edge.parent.index() % 64);
             }

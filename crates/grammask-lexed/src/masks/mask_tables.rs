@@ -9,6 +9,7 @@ use crate::masks::spanner_subset::SpannerSubsets;
 use crate::masks::spanner_table::{ColumnTracker, SpannerTable};
 use crate::masks::stack_automaton::StackAutomaton;
 use crate::masks::token_partition::TokenPartitions;
+use grammask_automata::ByteSet;
 use grammask_engine::TokensAndExits;
 use grammask_vocabulary::{LiveTokens, TokenSet, TokenSetId, TokenSetRef, TokenTrie, TrieNode};
 
@@ -20,7 +21,7 @@ pub(crate) struct MaskTables {
     pub(crate) partitions: TokenPartitions,
     pub(crate) automaton: StackAutomaton,
     /// The bytes before which the exits are.
-    next_bytes: [u64; 4],
+    next_bytes: ByteSet,
     exits: Arc<ExitNodes>,
     /// The number of tokens.
     vocabulary_size: usize,
@@ -32,14 +33,14 @@ pub(crate) struct MaskTables {
 impl MaskTables {
     /// Tables for the tokens alone.
     pub(crate) fn without_exits(columns: ColumnTracker, vocabulary_size: usize) -> Self {
-        Self::new(columns, [0; 4], Arc::default(), vocabulary_size)
+        Self::new(columns, ByteSet::EMPTY, Arc::default(), vocabulary_size)
     }
 
     /// Tables for the tokens and the exits before some bytes, where `may_end_text` tells whether a text can end with a
     /// lexeme of each terminal.
     pub(crate) fn with_exits(
         columns: ColumnTracker,
-        next_bytes: [u64; 4],
+        next_bytes: ByteSet,
         trie: &TokenTrie,
         vocabulary_size: usize,
         may_end_text: Box<[bool]>,
@@ -50,7 +51,7 @@ impl MaskTables {
 
     fn new(
         columns: ColumnTracker,
-        next_bytes: [u64; 4],
+        next_bytes: ByteSet,
         exits: Arc<ExitNodes>,
         vocabulary_size: usize,
     ) -> Self {
@@ -68,8 +69,8 @@ impl MaskTables {
     }
 
     /// Whether all nodes before some bytes are exits.
-    pub(crate) fn has_exits_before(&self, next_bytes: [u64; 4]) -> bool {
-        self.next_bytes.iter().zip(next_bytes).all(|(own, other)| other & !own == 0)
+    pub(crate) fn has_exits_before(&self, next_bytes: ByteSet) -> bool {
+        next_bytes.without(self.next_bytes).is_empty()
     }
 
     /// The number of tokens and exits.

@@ -3,6 +3,8 @@
 //! The summary of a symbol starts from a node set, and the nodes where the symbol can end are another one. Most
 //! node sets are tiny; those of free text hold most of the trie.
 
+use grammask_collections::byte_set::ByteSet;
+
 use crate::{NodeSetRef, SummaryCache, TokenTrie, TrieNode};
 
 /// Maximum number of nodes in a list. Traversing a list of this length takes about as long as traversing the bitset
@@ -17,7 +19,7 @@ const SORTED_SHARE: usize = 512;
 pub struct NodeSet {
     nodes: Nodes,
     /// A superset of the bytes on the edges below the nodes: all bytes for a bitset.
-    child_bytes: [u64; 4],
+    child_bytes: ByteSet,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -142,16 +144,9 @@ impl NodeSet {
     fn of(nodes: Nodes, trie: &TokenTrie) -> Self {
         let child_bytes = match &nodes {
             Nodes::List(nodes) => {
-                let mut child_bytes = [0; 4];
-                for &node in &nodes[..] {
-                    let own = trie.child_bytes(TrieNode(node));
-                    for (all, own) in child_bytes.iter_mut().zip(own) {
-                        *all |= own;
-                    }
-                }
-                child_bytes
+                nodes.iter().fold(ByteSet::EMPTY, |all, &node| all.union(trie.child_bytes(TrieNode(node))))
             }
-            Nodes::Bits(_) => [u64::MAX; 4],
+            Nodes::Bits(_) => ByteSet::ALL,
         };
         Self { nodes, child_bytes }
     }
@@ -183,10 +178,10 @@ impl NodeSet {
         self.nodes.contains(node.0)
     }
 
-    /// A superset of the bytes on the edges below the nodes, as a bitset.
+    /// A superset of the bytes on the edges below the nodes.
     #[must_use]
-    pub fn child_bytes(&self) -> &[u64; 4] {
-        &self.child_bytes
+    pub fn child_bytes(&self) -> ByteSet {
+        self.child_bytes
     }
 
     /// The nodes, ascending.
@@ -361,7 +356,7 @@ mod tests {
         let all: Vec<u32> = (0..trie.len() as u32).collect();
         let set = NodeSet::new(all.clone(), &trie);
         assert!(set.is_dense());
-        assert_eq!(set.child_bytes(), &[u64::MAX; 4]);
+        assert_eq!(set.child_bytes(), ByteSet::ALL);
         let half: Vec<u32> = all.iter().copied().filter(|node| node % 2 == 0).collect();
         check(&all, &half, &trie);
         check(&half, &[3, 1, 2], &trie);

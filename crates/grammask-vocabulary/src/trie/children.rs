@@ -1,6 +1,7 @@
 //! The children of trie nodes, for lookups by byte.
 
 use bytemuck::{Pod, Zeroable};
+use grammask_collections::byte_set::ByteSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::token_trie::TrieNode;
@@ -15,7 +16,7 @@ pub(super) struct ChildTable {
     /// The children of each node.
     families: Column<Family>,
     /// The distinct sets of bytes on edges to children: the 256 singletons, the empty set, then all others.
-    sets: Column<[u64; 4]>,
+    sets: Column<ByteSet>,
     /// For each of these sets the rank of each eighth byte. Stored separately, because most loops read only the sets.
     ranks: Column<[u8; 32]>,
     /// The children of all nodes with several, grouped by node, ascending.
@@ -51,7 +52,7 @@ impl ChildTable {
     pub(super) fn new(bytes: &[u8], subtree_ends: &[u32]) -> Self {
         let mut sets = common_sets();
         // For tokens of models, a 29th of the nodes have a set of their own, and two fifths of them have siblings.
-        let mut indices: FxHashMap<[u64; 4], u32> =
+        let mut indices: FxHashMap<ByteSet, u32> =
             FxHashMap::with_capacity_and_hasher(bytes.len() / 24, FxBuildHasher);
         let mut families = Vec::with_capacity(bytes.len());
         let mut nodes = Vec::with_capacity(bytes.len() / 2);
@@ -64,10 +65,10 @@ impl ChildTable {
             } else if subtree_ends[first] == end {
                 u32::from(bytes[first])
             } else {
-                let mut set = [0; 4];
+                let mut set = ByteSet::EMPTY;
                 let mut child = first;
                 while child != end as usize {
-                    add(&mut set, bytes[child]);
+                    set.insert(bytes[child]);
                     nodes.push(TrieNode(child as u32));
                     child = subtree_ends[child] as usize;
                 }
@@ -107,7 +108,7 @@ impl ChildTable {
                 return family.set == if first == end { NO_CHILDREN } else { u32::from(bytes[first]) };
             }
             let start = self.nodes.len() - nodes.len();
-            let mut set = [0; 4];
+            let mut set = ByteSet::EMPTY;
             let mut child = first;
             let mut before = None;
             while child != end {
@@ -115,7 +116,7 @@ impl ChildTable {
                 if nodes.split_off_first() != Some(&TrieNode(child as u32)) || before >= Some(bytes[child]) {
                     return false;
                 }
-                add(&mut set, bytes[child]);
+                set.insert(bytes[child]);
                 before = Some(bytes[child]);
                 child = subtree_ends[child] as usize;
             }
@@ -146,27 +147,17 @@ impl ChildTable {
 }
 
 /// The sets that every table has: the 256 singletons and the empty set.
-fn common_sets() -> Vec<[u64; 4]> {
-    let singletons = (0..=u8::MAX).map(|byte| {
-        let mut set = [0; 4];
-        add(&mut set, byte);
-        set
-    });
-    singletons.chain([[0; 4]]).collect()
-}
-
-/// Adds a byte to a set.
-fn add(set: &mut [u64; 4], byte: u8) {
-    set[usize::from(byte >> 6)] |= 1 << (byte & 63);
+fn common_sets() -> Vec<ByteSet> {
+    (0..=u8::MAX).map(ByteSet::single).chain([ByteSet::EMPTY]).collect()
 }
 
 /// For each set and each group of eight bytes, the number of members of the set below it.
-fn ranks(sets: &[[u64; 4]]) -> Column<[u8; 32]> {
-    let ranks = |set: &[u64; 4]| {
+fn ranks(sets: &[ByteSet]) -> Column<[u8; 32]> {
+    let ranks = |set: &ByteSet| {
         let mut count = 0;
         std::array::from_fn(|eight| {
             let before = count;
-            count += (set[eight >> 3] >> (8 * (eight & 7)) & 0xff).count_ones();
+            count += (set.words()[eight >> 3] >> (8 * (eight & 7)) & 0xff).count_ones();
             // At most 248.
             before as u8
         })
@@ -204,8 +195,8 @@ impl<'a> ChildrenByByte<'a> {
         if let Some((only, child)) = self.only() {
             return (only == byte).then_some(child);
         }
-        let set = self.bytes();
-        let eight = set[usize::from(byte >> 6)] >> (byte & 0b11_1000) & 0xff;
+        let words = self.table.sets[self.set as usize].words();
+        let eight = words[usize::from(byte >> 6)] >> (byte & 0b11_1000) & 0xff;
         let bit = 1_u64 << (byte & 7);
         if eight & bit == 0 {
             return None;
@@ -215,9 +206,9 @@ impl<'a> ChildrenByByte<'a> {
         Some(self.table.nodes[(self.start + position) as usize])
     }
 
-    /// The bytes on the edges to the children, as a bitset.
+    /// The bytes on the edges to the children.
     #[inline]
-    pub fn bytes(self) -> &'a [u64; 4] {
-        &self.table.sets[self.set as usize]
+    pub fn bytes(self) -> ByteSet {
+        self.table.sets[self.set as usize]
     }
 }

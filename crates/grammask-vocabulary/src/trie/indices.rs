@@ -1,6 +1,7 @@
 //! Indices of the nodes of a trie, which follow from its arrays.
 
 use bytemuck::{Pod, Zeroable};
+use grammask_collections::byte_set::ByteSet;
 use rustc_hash::FxHashMap;
 
 use super::bit_sliced::BitSliced;
@@ -106,7 +107,7 @@ fn characters_of_tokens(trie: &TokenTrie) -> Vec<u16> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct BytesBelow {
     set_of: Column<u32>,
-    sets: Column<[u64; 4]>,
+    sets: Column<ByteSet>,
 }
 
 impl BytesBelow {
@@ -116,8 +117,8 @@ impl BytesBelow {
 
     fn new(trie: &TokenTrie) -> Self {
         let bytes = trie.columns().bytes;
-        let mut indices: FxHashMap<[u64; 4], u32> = FxHashMap::default();
-        let mut sets: Vec<[u64; 4]> = Vec::new();
+        let mut indices: FxHashMap<ByteSet, u32> = FxHashMap::default();
+        let mut sets: Vec<ByteSet> = Vec::new();
         let mut set_of = vec![Self::NONE; trie.len()];
         let nodes_below = |node: TrieNode| node.index() + 1..trie.subtree_end(node).index();
         // Children come after their parents.
@@ -125,15 +126,13 @@ impl BytesBelow {
             if nodes_below(node).len() < Self::MIN_NODES {
                 continue;
             }
-            let mut set = *trie.child_bytes(node);
+            let mut set = trie.child_bytes(node);
             for child in trie.children(node) {
                 match set_of[child.index()] {
                     Self::NONE => {
-                        for &byte in &bytes[nodes_below(child)] {
-                            set[usize::from(byte >> 6)] |= 1 << (byte & 63);
-                        }
+                        bytes[nodes_below(child)].iter().for_each(|&byte| set.insert(byte));
                     }
-                    below => set.iter_mut().zip(sets[below as usize]).for_each(|(word, more)| *word |= more),
+                    below => set = set.union(sets[below as usize]),
                 }
             }
             set_of[node.index()] = *indices.entry(set).or_insert_with(|| {
@@ -145,7 +144,7 @@ impl BytesBelow {
     }
 
     /// The set of a node, unless its subtree is small.
-    pub(super) fn get(&self, node: TrieNode) -> Option<&[u64; 4]> {
+    pub(super) fn get(&self, node: TrieNode) -> Option<&ByteSet> {
         let set = self.set_of[node.index()];
         (set != Self::NONE).then(|| &self.sets[set as usize])
     }

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
+use grammask_collections::byte_set::ByteSet;
 
 use super::bit_sliced::BitSliced;
 use super::builder::TrieBuilder;
@@ -271,10 +272,10 @@ impl TokenTrie {
         &self.inner_nodes
     }
 
-    /// The bytes on the edges to a node's children, as a bitset.
+    /// The bytes on the edges to a node's children.
     #[inline]
     #[must_use]
-    pub fn child_bytes(&self, node: TrieNode) -> &[u64; 4] {
+    pub fn child_bytes(&self, node: TrieNode) -> ByteSet {
         self.children_by_byte(node).bytes()
     }
 
@@ -282,7 +283,7 @@ impl TokenTrie {
     /// nodes is as fast.
     #[must_use]
     pub fn bytes_below(&self, node: TrieNode) -> Option<&[u64; 4]> {
-        self.indices.bytes_below.get(node)
+        self.indices.bytes_below.get(node).map(ByteSet::words)
     }
 
     /// The number of bytes of the longest path below each node, at most 255.
@@ -512,9 +513,8 @@ mod tests {
                 .flat_map(|other| other[prefix.len()..].iter().copied())
                 .collect();
             assert_eq!(trie.bytes_below(node).is_some(), subtree > BytesBelow::MIN_NODES);
-            if let Some(set) = trie.bytes_below(node) {
-                let is_member = |byte: &u8| set[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1;
-                assert_eq!((0..=255).filter(is_member).collect::<BTreeSet<u8>>(), below);
+            if let Some(&set) = trie.bytes_below(node) {
+                assert_eq!(ByteSet::from(set).iter().collect::<BTreeSet<u8>>(), below);
             }
             let children: Vec<&[u8]> = prefixes
                 .iter()

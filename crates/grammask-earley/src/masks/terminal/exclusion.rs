@@ -58,7 +58,7 @@ pub(crate) fn walk_exclusion(
                 if automata.is_accepting(tail) {
                     delta.set_end(node, false);
                 }
-                for byte in first_bytes.within(trie.child_bytes(node)).iter() {
+                for byte in first_bytes.intersection(trie.child_bytes(node)).iter() {
                     if automata.step(head, byte)?.is_some() {
                         return Ok(None);
                     }
@@ -67,7 +67,7 @@ pub(crate) fn walk_exclusion(
             }
             let Some(bytes) = automata.terms().possible_first_bytes(suffixes) else { return Ok(None) };
             delta.work += 1;
-            for byte in bytes.within(trie.child_bytes(node)).iter() {
+            for byte in bytes.intersection(trie.child_bytes(node)).iter() {
                 // No state for the suffixes: the other paths need none.
                 let suffixes = automata.terms_mut().derivative(suffixes, byte);
                 let Some(child) = trie.child(node, byte) else { continue };

@@ -158,7 +158,7 @@ impl TableWalk<'_> {
                         }
                         continue;
                     }
-                    let bytes = ByteSet::range(low, high).within(children.bytes());
+                    let bytes = ByteSet::range(low, high).intersection(children.bytes());
                     bytes.iter().filter_map(|byte| children.get(byte)).for_each(|child| add(child, target));
                 }
             }

@@ -109,7 +109,7 @@ pub(crate) fn enter_children(
     first_bytes: ByteSet,
     entries: &mut Vec<(TrieNode, StateId)>,
 ) -> Result<usize, LimitExceeded> {
-    let bytes = first_bytes.within(trie.child_bytes(node));
+    let bytes = first_bytes.intersection(trie.child_bytes(node));
     let mut work = bytes.len();
     if work <= MAX_NARROW_BYTES {
         for byte in bytes.iter() {

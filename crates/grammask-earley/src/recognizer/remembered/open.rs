@@ -325,7 +325,7 @@ impl Builder {
             let values = &mut self.remembered.values;
             let mut by_byte: BTreeMap<u8, Vec<ValueId>> = BTreeMap::new();
             for value in candidates {
-                for byte in values.next_bytes(prefix, value).within(children.bytes()).iter() {
+                for byte in values.next_bytes(prefix, value).intersection(children.bytes()).iter() {
                     by_byte.entry(byte).or_default().push(value);
                 }
             }
@@ -357,7 +357,7 @@ fn nodes_completing(
     let mut stack = vec![(TrieNode::ROOT, prefix)];
     while let Some((node, prefix)) = stack.pop() {
         let children = trie.children_by_byte(node);
-        let mut bytes = values.next_bytes(prefix, value).within(children.bytes());
+        let mut bytes = values.next_bytes(prefix, value).intersection(children.bytes());
         if node == TrieNode::ROOT {
             bytes = bytes.without(skipped);
         }

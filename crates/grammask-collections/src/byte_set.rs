@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use bytemuck::{Pod, Zeroable};
+
 /// A set of bytes.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(transparent)]
 pub struct ByteSet([u64; 4]);
 
 impl ByteSet {
@@ -35,39 +38,42 @@ impl ByteSet {
     }
 
     /// Adds `byte`.
+    #[inline]
     pub fn insert(&mut self, byte: u8) {
         self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }
 
     /// Whether `byte` is in the set.
+    #[inline]
     #[must_use]
     pub fn contains(self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
-    /// The intersection with a bitset of four machine words.
-    pub fn within(self, words: &[u64; 4]) -> Self {
-        self.intersection(Self(*words))
-    }
-
-    /// Whether the intersection with a bitset of four machine words is nonempty.
-    pub fn intersects(self, words: &[u64; 4]) -> bool {
-        self.0.iter().zip(words).any(|(own, word)| own & word != 0)
+    /// Whether some byte is in both sets.
+    #[inline]
+    #[must_use]
+    pub fn intersects(self, other: Self) -> bool {
+        !self.intersection(other).is_empty()
     }
 
     /// The bytes in either set.
+    #[inline]
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         self.zip(other, |a, b| a | b)
     }
 
     /// The bytes in both sets.
+    #[inline]
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         self.zip(other, |a, b| a & b)
     }
 
     /// The bytes of this set that are not in the other.
+    #[inline]
+    #[must_use]
     pub fn without(self, other: Self) -> Self {
         self.zip(other, |a, b| a & !b)
     }
@@ -79,6 +85,7 @@ impl ByteSet {
     }
 
     /// Whether the set is empty.
+    #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
         self == Self::EMPTY
@@ -123,7 +130,8 @@ impl ByteSet {
     }
 
     /// The bytes `b > 0` such that exactly one of `b - 1` and `b` is in the set.
-    pub(crate) fn boundaries(self) -> Self {
+    #[must_use]
+    pub fn boundaries(self) -> Self {
         let mut shifted = [0; 4];
         let mut carry = self.0[0] & 1;
         for (word, own) in shifted.iter_mut().zip(self.0) {
@@ -134,13 +142,23 @@ impl ByteSet {
     }
 
     /// The bitset as machine words, lowest bytes first.
+    #[inline]
     #[must_use]
-    pub fn words(self) -> [u64; 4] {
-        self.0
+    pub fn words(&self) -> &[u64; 4] {
+        &self.0
     }
 
+    #[inline]
     fn zip(self, other: Self, combine: impl Fn(u64, u64) -> u64) -> Self {
         Self(std::array::from_fn(|index| combine(self.0[index], other.0[index])))
+    }
+}
+
+/// The set with the bitset of these words, lowest bytes first.
+impl From<[u64; 4]> for ByteSet {
+    #[inline]
+    fn from(words: [u64; 4]) -> Self {
+        Self(words)
     }
 }
 
