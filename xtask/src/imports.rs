@@ -58,9 +58,11 @@ impl<'r> Imports<'r> {
         let code = lines.collect::<Vec<_>>().join("\n");
         let mut paths = Vec::new();
         for (at, start) in code.match_indices("crate::").chain(code.match_indices("super::")) {
-            if !code[..at]
-                .ends_with(|before: char| before.is_alphanumeric() || before == ':' || before == '_')
-            {
+            let before = &code[..at];
+            // `pub(in crate::a)` is no import.
+            let is_inside = before.ends_with("(in ")
+                || before.ends_with(|last: char| last.is_alphanumeric() || last == ':' || last == '_');
+            if !is_inside {
                 let mut prefix = if start == "crate::" { "" } else { module }.to_owned();
                 let rest = code[at..].trim_start_matches("crate::");
                 let inner = rest.trim_start_matches("super::");
