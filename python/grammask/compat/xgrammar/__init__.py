@@ -29,9 +29,10 @@ from grammask.compat.xgrammar.builtin_structural_tag import (
     normalize_tool_choice,
     register_model_structural_tag,
 )
-from grammask.compat.xgrammar.compiler import CompiledGrammar, GrammarCompiler, get_serialization_version
+from grammask.compat.xgrammar.compiler import CompiledGrammar, GrammarCompiler
 from grammask.compat.xgrammar.config import (
     get_max_recursion_depth,
+    get_serialization_version,
     max_recursion_depth,
     set_max_recursion_depth,
 )

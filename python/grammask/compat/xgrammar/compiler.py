@@ -7,24 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.compat.rule_captures import RuleCaptures
 from grammask.compat.rule_temperatures import RuleTemperatures
+from grammask.compat.xgrammar.config import check_depth
 from grammask.compat.xgrammar.exception import DeserializeFormatError, InvalidJSONError, grammar_errors
-from grammask.compat.xgrammar.grammar import SERIALIZATION_VERSION, Grammar
-from grammask.compat.xgrammar.recursion_depth import check_depth
+from grammask.compat.xgrammar.grammar import Grammar
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
 from grammask.compile_cache import CompileCache
 
 if TYPE_CHECKING:
     from grammask._grammask import CompiledGrammar as CompiledCore
 
-__all__ = ["CompiledGrammar", "GrammarCompiler", "get_serialization_version"]
+__all__ = ["CompiledGrammar", "GrammarCompiler"]
 
 DEFAULT_CACHE_BYTES = 1 << 30
 """Maximum memory of a cache that is unlimited in xgrammar, in bytes."""
-
-
-def get_serialization_version() -> str:
-    """Returns the version of the format of ``serialize_json``, which is not xgrammar's format."""
-    return SERIALIZATION_VERSION
 
 
 class CompiledGrammar:
@@ -186,7 +181,7 @@ class GrammarCompiler:
         if not isinstance(given, Grammar):
             msg = "Invalid grammar type. Please pass a string or a Grammar object."
             raise ValueError(msg)
-        with grammar_errors(message=grammar.message):
+        with grammar_errors():
             vocabulary = self._tokenizer_info.vocabulary
             compiled = grammar.for_vocabulary(vocabulary).compile(
                 vocabulary, cache=False if self._cache is None else self._cache

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grammask.errors import GrammarError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = [
     "DeserializeFormatError",
@@ -36,16 +36,9 @@ class InvalidJSONError(RuntimeError):
 
 
 @contextmanager
-def grammar_errors(
-    kind: type[RuntimeError] = RuntimeError, message: Callable[[GrammarError], str] = str
-) -> Iterator[None]:
-    """Raises errors about grammars as ``kind``; the cause is the original error with its codes and places.
-
-    Args:
-        kind: The class of the exceptions.
-        message: Returns the message for an error.
-    """
+def grammar_errors(kind: type[RuntimeError] = RuntimeError) -> Iterator[None]:
+    """Raises errors about grammars as ``kind``; the cause is the original error with its codes and places."""
     try:
         yield
     except GrammarError as error:
-        raise kind(message(error)) from error
+        raise kind(str(error)) from error

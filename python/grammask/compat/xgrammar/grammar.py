@@ -11,6 +11,7 @@ from grammask import _grammask
 from grammask.compat.rule_captures import CapturesUnavailable, captured_rules
 from grammask.compat.xgrammar.builtin_structural_tag import tool_calls_grammar
 from grammask.compat.xgrammar.closed_schemas import closed
+from grammask.compat.xgrammar.config import SERIALIZATION_VERSION, check_depth
 from grammask.compat.xgrammar.exception import (
     DeserializeFormatError,
     DeserializeVersionError,
@@ -18,22 +19,6 @@ from grammask.compat.xgrammar.exception import (
     InvalidStructuralTagError,
     grammar_errors,
 )
-from grammask.compat.xgrammar.messages import (
-    ebnf_error,
-    expression_error,
-    lark_error,
-    schema_error,
-    structural_tag_error,
-)
-from grammask.compat.xgrammar.printed_ebnf import (
-    joined,
-    normalized,
-    printed,
-    read_rules,
-    sequence_of,
-    union_of,
-)
-from grammask.compat.xgrammar.recursion_depth import check_depth
 from grammask.compat.xgrammar.structural_tag import StructuralTag
 from grammask.errors import GrammarError
 from grammask.grammar import Grammar as CoreGrammar
@@ -44,15 +29,12 @@ from grammask.structural_tags import structural_tag_part
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grammask.compat.xgrammar.printed_ebnf import EbnfRule
     from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
     from grammask.composition import Part
     from grammask.llguidance_grammars import CapturedRule
     from grammask.vocabulary import Vocabulary
 
-__all__ = ["SERIALIZATION_VERSION", "Grammar"]
-
-SERIALIZATION_VERSION = "grammask-1"
+__all__ = ["Grammar"]
 
 UNLIMITED_WHITESPACE = 2**31 - 1
 """The default of xgrammar, which does not bound white space."""
@@ -82,7 +64,7 @@ class Grammar:
         Raises:
             RuntimeError: The text is invalid, or cannot be enforced exactly.
         """
-        with grammar_errors(message=lambda error: ebnf_error(error, ebnf_string)):
+        with grammar_errors():
             grammar = CoreGrammar.from_xgrammar_ebnf(ebnf_string, root=root_rule_name)
         return Grammar(grammar, ("ebnf", ebnf_string, root_rule_name))
 
@@ -144,7 +126,7 @@ class Grammar:
         else:
             msg = f"with an indent the separators are ',' and ': ', not {separators}"
             raise RuntimeError(msg)
-        with grammar_errors(message=lambda error: schema_error(error, loaded)):
+        with grammar_errors():
             grammar = CoreGrammar.from_json_schema(
                 loaded, key_order="any" if any_order else "declared", **layout
             )
@@ -166,7 +148,7 @@ class Grammar:
         if _has_consecutive_quantifiers(regex_string):
             msg = f"Two consecutive repetition modifiers are not allowed. The expression is {regex_string!r}"
             raise RuntimeError(msg)
-        with grammar_errors(message=lambda error: expression_error(error, regex_string)):
+        with grammar_errors():
             grammar = CoreGrammar.from_regex(_grammask.xgrammar_expression(regex_string), syntax="rust")
         result = Grammar(grammar, ("regex", regex_string))
         if print_converted_ebnf:
@@ -214,12 +196,10 @@ class Grammar:
             else:
                 msg = "named grammar values must be Grammar instances or Lark strings"
                 raise TypeError(msg)
-        _check_depth_of_schemas(lark_string)
-        with grammar_errors(message=lambda error: lark_error(error, lark_string)):
+        with grammar_errors():
             source = LlguidanceLarkSource(lark_string, tuple(parts), keeps_stops=True)
             grammar = CoreGrammar.of_source(source)
-        if tokenizer_info is not None:
-            with grammar_errors(message=lambda error: lark_error(error, lark_string)):
+            if tokenizer_info is not None:
                 grammar.compile(tokenizer_info.vocabulary)
         return Grammar(grammar, ("lark", lark_string, recipes))
 
@@ -235,7 +215,7 @@ class Grammar:
             TypeError: The arguments have another form.
         """
         tag = _structural_tag(args, kwargs)
-        with grammar_errors(InvalidStructuralTagError, lambda error: structural_tag_error(error, tag)):
+        with grammar_errors(InvalidStructuralTagError):
             grammar = _grammar_of_calls(tag, None)
             if grammar is None:
                 options = {"whitespace": "flexible", "numbers": "any", "unique_names": False}
@@ -279,13 +259,6 @@ class Grammar:
             found = _grammar_of_calls(json.loads(self._recipe[1]), vocabulary)
         return self._grammar if found is None else found
 
-    def message(self, error: GrammarError) -> str:
-        """Returns xgrammar's words for an error of compiling; an addition to xgrammar's interface."""
-        kind, *arguments = self._recipe
-        if kind == "ebnf":
-            return ebnf_error(error, arguments[0])
-        return lark_error(error, arguments[0]) if kind == "lark" else str(error)
-
     def captured_rules(self) -> list[CapturedRule]:
         """Returns the rules that concern captures; an addition to xgrammar's interface.
 
@@ -309,12 +282,9 @@ class Grammar:
         return rules
 
     def __str__(self) -> str:
-        """Returns grammars in EBNF in xgrammar's printed form, also joined ones, and others as they were given."""
-        try:
-            return printed(_ebnf_rules(self._recipe)[0])
-        except ValueError:
-            kind, *arguments = self._recipe
-            return str(arguments[0]) if kind in _GIVEN_AS_TEXT else self._grammar.source
+        """Returns the text that the grammar was made from, or a description of its parts."""
+        kind, *arguments = self._recipe
+        return str(arguments[0]) if kind in _GIVEN_AS_TEXT else self._grammar.source
 
     def serialize_json(self) -> str:
         """Returns the arguments that the grammar was made from, as JSON."""
@@ -357,29 +327,7 @@ def _grammar_of_calls(tag: dict[str, Any], vocabulary: Vocabulary | None) -> Cor
     except GrammarError:
         raise
     except ValueError as error:
-        raise InvalidStructuralTagError(f"Invalid structural tag error: {error}") from error
-
-
-_SCHEMA = re.compile(r"%json\s*(?=[\[{])")
-_DECODER = json.JSONDecoder()
-
-
-def _check_depth_of_schemas(text: str) -> None:
-    """Checks the depth of each schema in a Lark grammar.
-
-    Raises:
-        RuntimeError: One is deeper than the maximum.
-    """
-    for match in _SCHEMA.finditer(text):
-        with contextlib.suppress(ValueError, RecursionError):  # The reader of Lark reports errors.
-            end = _DECODER.raw_decode(text, match.end())[1]
-            try:
-                check_depth(text[match.end() : end])
-            except RuntimeError as error:
-                before = text[: match.start()]
-                line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-                msg = f"Lark error at line {line}, column {column}: {error}"
-                raise RuntimeError(msg) from None
+        raise InvalidStructuralTagError(str(error)) from error
 
 
 _ELEMENTS = re.compile(
@@ -412,23 +360,6 @@ def _texts(values: list[Any]) -> Iterator[str]:
 
 _GIVEN_AS_TEXT = ("ebnf", "json_schema", "lark", "regex", "structural_tag")
 """The kinds of grammars whose first argument is a text."""
-
-
-def _ebnf_rules(recipe: Sequence[Any]) -> tuple[list[EbnfRule], str]:
-    """Returns the rules of a grammar in EBNF, and the name of its root.
-
-    Raises:
-        ValueError: It is not in EBNF.
-    """
-    kind, *arguments = recipe
-    match kind:
-        case "ebnf":
-            return normalized(read_rules(arguments[0])), arguments[1]
-        case "concat":
-            return joined([_ebnf_rules(part) for part in arguments], sequence_of), "root"
-        case "union":
-            return joined([_ebnf_rules(part) for part in arguments], union_of), "root"
-    raise ValueError(kind)
 
 
 def _from_recipe(recipe: list[Any]) -> Grammar:

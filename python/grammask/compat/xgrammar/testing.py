@@ -1,4 +1,4 @@
-"""xgrammar's functions for tests: texts against grammars, printed grammars, and masks in other forms.
+"""xgrammar's functions for tests: texts against grammars, and masks in other forms.
 
 The passes of xgrammar's optimiser, and functions that print its automata, do not exist here.
 """
@@ -13,39 +13,14 @@ from grammask.compat.xgrammar.bitmasks import dtype_of_bitmasks
 from grammask.compat.xgrammar.compiler import GrammarCompiler
 from grammask.compat.xgrammar.grammar import Grammar
 from grammask.compat.xgrammar.matcher import GrammarMatcher
-from grammask.compat.xgrammar.printed_ebnf import printed, read_rules
 from grammask.compat.xgrammar.tokenizer_info import TokenizerInfo
 
-__all__ = ["GrammarFunctor", "bitmask_to_bool_mask", "bool_mask_to_bitmask"]
-
-
-class _UnnormalizedGrammar(Grammar):
-    """A grammar in EBNF that is printed as it was read."""
-
-    def __str__(self) -> str:
-        try:
-            return printed(read_rules(self.recipe[1]))
-        except ValueError:
-            return super().__str__()
+__all__ = ["bitmask_to_bool_mask", "bool_mask_to_bitmask"]
 
 
 def _ebnf_to_grammar_no_normalization(ebnf_string: str, root_rule_name: str = "root") -> Grammar:
-    """Reads a grammar in xgrammar's EBNF, which is printed without normalization.
-
-    Raises:
-        RuntimeError: As of :meth:`Grammar.from_ebnf`.
-    """
-    grammar = Grammar.from_ebnf(ebnf_string, root_rule_name=root_rule_name)
-    return _UnnormalizedGrammar(grammar.grammar, grammar.recipe)
-
-
-class GrammarFunctor:
-    """xgrammar's transformations of grammars, of which normalization is visible to callers."""
-
-    @staticmethod
-    def structure_normalizer(grammar: Grammar) -> Grammar:
-        """Returns a grammar in the form in which grammars are printed: choices of sequences."""
-        return Grammar(grammar.grammar, grammar.recipe)
+    """Calls :meth:`Grammar.from_ebnf`, which keeps the text as it is."""
+    return Grammar.from_ebnf(ebnf_string, root_rule_name=root_rule_name)
 
 
 def _get_matcher_from_grammar(grammar: Grammar | str, **kwargs: Any) -> GrammarMatcher:

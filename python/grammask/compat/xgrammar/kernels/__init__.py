@@ -1,1 +1,1 @@
-"""xgrammar's modules of kernels, a function each. All apply masks by grammask's kernel for the device of the logits."""
+"""xgrammar's kernel for MLX, which programs import by its module; others are selected by the device of the logits."""
