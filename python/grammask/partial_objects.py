@@ -19,11 +19,10 @@ from grammask.partial_dataclasses import partial_dataclass
 from grammask.texts import encoded
 
 _WHITESPACE = b" \t\n\r"
-_PLAIN = re.compile(rb'[^"\\\x00-\x1f]+')
+_CHARACTERS = re.compile(rb'(?:[^"\\\x00-\x1f]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})+')
+"""Characters of a string, as themselves or as escapes."""
+_OPEN_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{0,3})?")
 _SCALAR = re.compile(rb"[-+.0-9a-zA-Z]+")
-_ESCAPES = {
-    0x22: '"', 0x5C: "\\", 0x2F: "/", 0x62: "\b", 0x66: "\f", 0x6E: "\n", 0x72: "\r", 0x74: "\t",
-}  # fmt: skip
 _NONE = object()
 _LITERALS = frozenset((b"true", b"false", b"null"))
 
@@ -52,18 +51,18 @@ class PartialJson:
         self._stack: list[Any] = []
         self._names: list[str | None] = []
         self._step = self._read_value
-        self._string: list[str] = []
+        self._string = ""
+        self._written: list[str] = []
         self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
         self._scalar = b""
-        self._escape = b""
-        self._high: int | None = None
+        self._open_escape = b""
         self._is_name = False
         self._is_done = False
 
     @property
     def has_value(self) -> bool:
         """Whether a part of the value is known."""
-        return self._value is not _NONE or (self._step == self._read_string and not self._stack)
+        return self._value is not _NONE
 
     @property
     def is_complete(self) -> bool:
@@ -77,7 +76,9 @@ class PartialJson:
         Raises:
             ValueError: No part of it is known.
         """
-        self._show_string()
+        if self._step == self._read_string and not self._is_name:
+            self._decode_string(is_open=True)
+            self._show_string()
         if self._value is _NONE:
             msg = "no value has begun"
             raise ValueError(msg)
@@ -90,7 +91,9 @@ class PartialJson:
             TypeError: It is no text.
             ValueError: The text is no JSON; the message has the byte.
         """
-        piece = encoded(text, "text")
+        piece = self._open_escape + encoded(text, "text")
+        self._position -= len(self._open_escape)
+        self._open_escape = b""
         index = 0
         while index < len(piece):
             before = index
@@ -110,8 +113,10 @@ class PartialJson:
             raise ValueError(msg)
         return self._value
 
-    def _refuse(self, text: bytes, index: int) -> typing.NoReturn:
-        msg = f"byte {self._position} is {text[index : index + 1]!r}, which is no JSON there"
+    def _refuse(self, text: bytes, index: int, offset: int = 0) -> typing.NoReturn:
+        """Raises the error about the byte at an offset from an index, that of the current position."""
+        byte = text[index + offset : index + offset + 1]
+        msg = f"byte {self._position + offset} is {byte!r}, which is no JSON there"
         raise ValueError(msg)
 
     def _read_value(self, text: bytes, index: int) -> int:
@@ -203,89 +208,64 @@ class PartialJson:
         self._ended()
 
     def _read_string(self, text: bytes, index: int) -> int:
-        match = _PLAIN.match(text, index)
+        match = _CHARACTERS.match(text, index)
         if match is not None:
-            self._end_surrogate()
             try:
-                self._string.append(self._decoder.decode(match.group()))
-            except UnicodeDecodeError:
-                self._refuse(text, index)
+                self._written.append(self._decoder.decode(match.group()))
+            except UnicodeDecodeError as error:
+                # Its object begins with bytes of earlier pieces.
+                at_fault = match.end() - len(error.object) + error.start
+                self._refuse(text, index, max(0, at_fault - index))
             return match.end()
-        byte = text[index]
-        if byte == 0x5C:
-            self._step = self._read_escape
-        elif byte == 0x22:
-            self._end_string()
-        else:
+        escape = _OPEN_ESCAPE.match(text, index)
+        if escape is not None:
+            if escape.end() < len(text):
+                self._refuse(text, index, escape.end() - index)
+            self._open_escape = escape.group()
+            return escape.end()
+        if text[index] != 0x22:
             self._refuse(text, index)
+        self._end_string()
         return index + 1
-
-    def _read_escape(self, text: bytes, index: int) -> int:
-        self._escape += text[index : index + 1]
-        if self._escape[0] != 0x75:
-            if self._escape[0] not in _ESCAPES:
-                self._refuse(text, index)
-            self._end_surrogate()
-            self._string.append(_ESCAPES[self._escape[0]])
-        elif len(self._escape) < 5:
-            if len(self._escape) > 1 and text[index] not in b"0123456789abcdefABCDEF":
-                self._refuse(text, index)
-            return index + 1
-        else:
-            if text[index] not in b"0123456789abcdefABCDEF":
-                self._refuse(text, index)
-            self._unit(int(self._escape[1:], 16))
-        self._escape = b""
-        self._step = self._read_string
-        return index + 1
-
-    def _unit(self, unit: int) -> None:
-        """Adds a unit of UTF-16. A high surrogate is combined with a low one, as in ``json.loads``."""
-        if self._high is not None and 0xDC00 <= unit < 0xE000:
-            self._string.append(chr(0x10000 + ((self._high - 0xD800) << 10) + unit - 0xDC00))
-            self._high = None
-            return
-        self._end_surrogate()
-        if 0xD800 <= unit < 0xDC00:
-            self._high = unit
-        else:
-            self._string.append(chr(unit))
-
-    def _end_surrogate(self) -> None:
-        if self._high is not None:
-            self._string.append(chr(self._high))
-            self._high = None
 
     def _begin_string(self) -> None:
-        self._string = []
+        self._string = ""
         if not self._is_name:
             self._put("")
         self._step = self._read_string
 
     def _end_string(self) -> None:
-        self._end_surrogate()
         try:
             self._decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             msg = f"the string before byte {self._position} ends inside of a character"
             raise ValueError(msg) from None
+        self._decode_string(is_open=False)
         if self._is_name:
-            self._names[-1] = "".join(self._string)
+            self._names[-1] = self._string
             self._step = self._read_colon
-            return
-        self._show_string()
-        self._ended()
+        else:
+            self._show_string()
+            self._ended()
+
+    def _decode_string(self, *, is_open: bool) -> None:
+        """Decodes the characters that were read last. The second escape of a surrogate pair may follow the first."""
+        written = "".join(self._written)
+        characters = json.loads(f'"{written}"')
+        self._written = []
+        if is_open and "\ud800" <= characters[-1:] <= "\udbff":
+            self._written = [written[-len(r"\ud800") :]]
+            characters = characters[:-1]
+        self._string += characters
 
     def _show_string(self) -> None:
-        """Copies the characters of an open string to the value."""
-        if self._step in (self._read_string, self._read_escape) and not self._is_name:
-            self._string = ["".join(self._string)]
-            if not self._stack:
-                self._value = self._string[0]
-            elif isinstance(self._stack[-1], list):
-                self._stack[-1][-1] = self._string[0]
-            else:
-                self._stack[-1][self._names[-1]] = self._string[0]
+        """Copies the characters of a string to the value."""
+        if not self._stack:
+            self._value = self._string
+        elif isinstance(self._stack[-1], list):
+            self._stack[-1][-1] = self._string
+        else:
+            self._stack[-1][self._names[-1]] = self._string
 
     def _put(self, value: Any) -> None:
         if not self._stack:
