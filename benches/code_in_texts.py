@@ -33,6 +33,7 @@ import numpy as np
 from grammask import CompiledGrammar, Grammar, Limits, Vocabulary
 from grammask._grammask import embedded_vocabulary
 from grammask.markdown.languages import LANGUAGE_NAMES
+from grammask.texts import markdown_answer
 from grammask.tools import read_calls
 from markdown_it import MarkdownIt
 
@@ -167,7 +168,7 @@ def real_files(folders: list[Path]) -> Iterator[tuple[str, str]]:
 
 def check_real_files(folders: list[Path]) -> None:
     """Print how many files are accepted, and the place of the first error in the others."""
-    grammar = Grammar.markdown_answer(_LANGUAGES, fences=_FENCES, max_indent=3, max_quotations=1)
+    grammar = markdown_answer(_LANGUAGES, fences=_FENCES, max_indent=3, max_quotations=1)
     compiled = {
         name: (vocabulary, grammar.compile(vocabulary)) for name, vocabulary in vocabularies().items()
     }
@@ -338,7 +339,7 @@ def check_samples() -> None:
     weights[:32] = weights[127:256] = 0.02
     weights[256 : 256 + len(_PIECES)] = 6
     rng = np.random.default_rng(0)
-    answer = Grammar.markdown_answer(
+    answer = markdown_answer(
         _LANGUAGES, fences=_FENCES, max_indent=3, max_quotations=1, min_blocks=1
     ).compile(vocabulary, limits=_LIMITS)
     start = time.perf_counter()

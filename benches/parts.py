@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from grammask import CompiledGrammar, Grammar, Vocabulary
 from grammask._grammask import embedded_vocabulary, encode_ordinary
+from grammask.texts import markdown_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +99,7 @@ def surroundings(name: str) -> dict[str, Around]:
         "Markdown answer": Around(
             f"See:\n```{name}\n",
             "```" if name == "python" else "\n```",
-            lambda part: Grammar.markdown_answer({name: part}),
+            lambda part: markdown_answer({name: part}),
         ),
         "limited": Around("```\n", "```", lambda part: "```\n" + part.limited(max_tokens=10_000) + "```"),
         "JSON string": Around(
@@ -252,7 +253,7 @@ def main() -> None:
         "text": Grammar.text().compile(vocabulary, cache=False),
         "a word": with_part(Grammar.from_regex("[a-z]*")),
         **{name: with_part(part()) for name, (part, _) in parts.items()},
-        "Markdown answer": Grammar.markdown_answer(["python", "sql"]).compile(vocabulary, cache=False),
+        "Markdown answer": markdown_answer(["python", "sql"]).compile(vocabulary, cache=False),
     }
     spent = outside(compiled, vocabulary, prose)
     for name, measured in spent.items():
@@ -263,7 +264,7 @@ def main() -> None:
     for name, make in {
         "python": parts["python"][0],
         "sql": parts["sql"][0],
-        "Markdown answer": lambda: Grammar.markdown_answer(["python", "sql"]),
+        "Markdown answer": lambda: markdown_answer(["python", "sql"]),
     }.items():
         print(f"{name:16} {compile_time(make, new_vocabulary):8.1f}", flush=True)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grammask
+from grammask.texts import markdown_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +182,7 @@ def _run_features() -> None:
     answer = (
         f"Some words before it.\n\n```python\n{program}```\n\nAnd a query:\n\n```sql\n{query}```\n\n- done\n"
     )
-    compiled = grammask.Grammar.markdown_answer(code=["python", "sql"]).compile(vocabulary, cache=False)
+    compiled = markdown_answer(code=["python", "sql"]).compile(vocabulary, cache=False)
     reader.read(compiled, answer)
     reader.read_within_budget(compiled, "Short:\n\n```sql\nSELECT name FROM people;\n```\n")
 

@@ -11,8 +11,9 @@ from grammask import CompileCache, Grammar, tools
 from grammask.errors import GrammarSyntaxError
 from grammask.mask_directory import MaskDirectory
 from grammask.templates import Template, substring
-from grammask.texts import has_surrogates
+from grammask.texts import markdown_answer
 from grammask.tool_styles import tool_style
+from grammask.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +48,9 @@ def called(name: Any, arguments: Any) -> tools.Output:
         (lambda: Grammar.from_regex("a").repeat(1, most=True), "most is an int, unlike True"),
         (lambda: Grammar.from_regex("a").limited(max_tokens=2.0), "max_tokens is an int, unlike 2.0"),
         (lambda: Grammar.text(max_characters=WRONG), "max_characters is an int, unlike <object"),
-        (lambda: Grammar.markdown_answer(["json"], min_blocks=None), "min_blocks is an int, unlike None"),
-        (lambda: Grammar.markdown_answer(["json"], max_indent="x"), "max_indent is an int, unlike 'x'"),
-        (lambda: Grammar.markdown_answer(["json"], fences="```"), "fences is a list of str, unlike '```'"),
+        (lambda: markdown_answer(["json"], min_blocks=None), "min_blocks is an int, unlike None"),
+        (lambda: markdown_answer(["json"], max_indent="x"), "max_indent is an int, unlike 'x'"),
+        (lambda: markdown_answer(["json"], fences="```"), "fences is a list of str, unlike '```'"),
         (lambda: Grammar.from_regex("a").compile(3), "vocabulary is a Vocabulary, unlike 3"),
         (lambda: Grammar.from_regex("a").compile(VOCABULARY, end=[]), r"end is 'eos' or 'eager', unlike \[\]"),
         (lambda: Grammar.from_regex("a").compile(VOCABULARY, limits={}), "limits is a Limits or None, unlike {}"),
@@ -195,7 +196,7 @@ def test_an_unhashable_parser_is_named() -> None:
     [
         lambda array: Grammar.from_kbnf('start ::= "a";', lexer=array),
         lambda array: Grammar.from_kbnf('start ::= "a";', parser=array),
-        lambda array: Grammar.markdown_answer(["json"], other=array),
+        lambda array: markdown_answer(["json"], other=array),
         lambda array: Grammar.from_tools([TOOL], style="hermes", reasoning=array),
         lambda array: Grammar.from_tools([TOOL], style="hermes", tool_choice=array),
         lambda array: tool_style(array),

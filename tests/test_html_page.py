@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import grammask
 import pytest
 from grammask import Grammar
+from grammask.texts import html_page
 from peer_verdicts import BYTES
 
 VOID = {"base", "br", "col", "hr", "img", "input", "link", "meta", "wbr"}
@@ -68,7 +69,7 @@ class TagReader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def compiled() -> grammask.CompiledGrammar:
-    return Grammar.html_page().compile(BYTES)
+    return html_page().compile(BYTES)
 
 
 def test_a_page(compiled: grammask.CompiledGrammar) -> None:
@@ -134,7 +135,11 @@ def test_random_pages_are_balanced(compiled: grammask.CompiledGrammar) -> None:
 def test_other_ways_to_a_page() -> None:
     page = b"<!doctype html><html><head><title></title></head><body></body></html>"
     tag = {"format": {"type": "html_page"}}
-    formats = [Grammar.from_structural_tag(tag), Grammar.from_response_format({"type": "html_page"})]
+    formats = [
+        Grammar.html_page(),
+        Grammar.from_structural_tag(tag),
+        Grammar.from_response_format({"type": "html_page"}),
+    ]
     fenced = {
         "format": {"type": "tag", "begin": "<page>", "content": {"type": "html_page"}, "end": "</page>"}
     }

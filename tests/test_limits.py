@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import grammask
 import pytest
 from grammask import Grammar, LimitExceeded, Limits, Vocabulary
+from grammask.texts import markdown_answer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,7 +116,7 @@ def test_an_inner_reader_has_no_more_time_than_the_outer_one() -> None:
 
 
 def test_grammars_that_are_shared_recover_from_an_exceeded_limit() -> None:
-    matcher = Grammar.markdown_answer(["go"], other="refuse").compile(BYTES, cache=False).matcher()
+    matcher = markdown_answer(["go"], other="refuse").compile(BYTES, cache=False).matcher()
     # The tables of the language are made when a text first reaches it.
     code = b"```go\npackage main\n"
     with pytest.raises(LimitExceeded):
@@ -193,7 +194,7 @@ MEMORY_CASES = {
         call = lambda: Grammar.from_llguidance_lark({MANY_PARAMETERS!r}, limits=limits)
     """,
     "budgets of answers in Markdown": """
-        grammar = Grammar.markdown_answer(["python", "sql"], fences=["```", "````"], max_indent=8, max_quotations=3)
+        grammar = markdown_answer(["python", "sql"], fences=["```", "````"], max_indent=8, max_quotations=3)
         compiled = grammar.compile(vocabulary, limits=limits)
         call = lambda: compiled.matcher(max_tokens=100)
     """,
@@ -226,6 +227,7 @@ def test_memory_is_within_twice_the_limit(prepare: str) -> None:
 import resource
 import grammask
 from grammask import Grammar, Limits, Vocabulary
+from grammask.texts import markdown_answer
 limits = Limits(memory_bytes={limit}, seconds=20)
 vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), None], eos=256)
 {textwrap.dedent(prepare)}

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from grammask import kbnf as kbnf
     from grammask import streamlining as streamlining
     from grammask import templates as templates
+    from grammask import texts as texts
     from grammask import tools as tools
     from grammask.ambiguity import Ambiguity, AmbiguityReport
     from grammask.diagnostic import Diagnostic
@@ -116,7 +117,7 @@ _IMPORTED_WHEN_USED = {
 """Names whose modules are imported when they are first used, to keep the import of the package fast."""
 
 _MODULES_IMPORTED_WHEN_USED = frozenset(
-    {"compat", "formatron", "integrations", "kbnf", "streamlining", "templates", "tools"}
+    {"compat", "formatron", "integrations", "kbnf", "streamlining", "templates", "texts", "tools"}
 )
 """Modules that are attributes of the package without an import of their own: ``grammask.kbnf.Engine``."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from grammask import _grammask
 from grammask._grammask import Limits, Vocabulary
@@ -18,7 +18,7 @@ from grammask.sources import SourceKey, source_digest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from typing_extensions import Self
 
@@ -330,6 +330,22 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         from grammask.notebooks import grammar_html
 
         return grammar_html(self.source, self.diagrams())
+
+    @staticmethod
+    def markdown_answer(
+        code: Mapping[str, Grammar | Literal[True]] | Iterable[str], **options: Any
+    ) -> Grammar:
+        """Calls :func:`grammask.texts.markdown_answer`."""
+        from grammask.texts import markdown_answer
+
+        return markdown_answer(code, **options)
+
+    @staticmethod
+    def html_page() -> Grammar:
+        """Calls :func:`grammask.texts.html_page`."""
+        from grammask.texts import html_page
+
+        return html_page()
 
     def stages(self, limits: Limits | None = None) -> list[tuple[str, str]]:
         """Returns the grammar after each pass of the lowering for display, as (name of the pass, text).

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from grammask._grammask import Limits, Vocabulary
 from grammask.arguments import check_flag, check_mapping, check_type, listed_texts
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from grammask.lark_grammars import PostLexer
     from grammask.lark_grammars.loading import Lexer, Parser
-    from grammask.markdown import OtherBlocks
     from grammask.readers.regex import RegexSyntax
     from grammask.readers.terminal_grammars import TerminalGrammars
     from grammask.schemas.json_text import Schema
@@ -190,91 +189,6 @@ class GrammarReaders:
         check_type("name", name, str, "the name of a language")
         check_type("start", start, str, "the name of a part of the language")
         return cls.of_source(bundled_source(name, start, limits))
-
-    @classmethod
-    @request
-    def markdown_answer(
-        cls,
-        code: Mapping[str, Self | Literal[True]] | Iterable[str],
-        *,
-        other: OtherBlocks = "free",
-        fences: Sequence[str] = ("```",),
-        max_indent: int = 0,
-        max_quotations: int = 0,
-        min_blocks: int = 0,
-    ) -> Self:
-        r"""Makes the grammar of answers in CommonMark whose fenced blocks are valid in the language that they name.
-
-        See ``docs/code_in_texts.md`` for which texts these are.
-
-        >>> import grammask
-        >>> answer = grammask.Grammar.markdown_answer(["python", "sql"], other="refuse")
-        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
-        >>> compiled = answer.compile(bytes_only)
-        >>> compiled.is_valid(b"So:\n```py\nf(x)\n```"), compiled.is_valid(b"So:\n```py\nf(x\n```")
-        (True, False)
-
-        Args:
-            code: The languages by a name of info strings, which stands for all names of a bundled language: with the
-                grammar of the code, or True for the bundled grammar. Names alone are bundled languages.
-            other: ``"free"``: blocks without a name, or with another one, hold any text. ``"refuse"``: there are none.
-            fences: The opening fences, of 3 to 8 backticks or tildes. Other fences do not occur.
-            max_indent: The maximum number of spaces before fences, 0 to 8. All lines of a block that are not blank have
-                those of its fence, as in items of lists.
-            max_quotations: The maximum number of block quotes around a block, 0 to 3. All lines of a block begin with a
-                ``>`` for each, and a space if they are not blank.
-            min_blocks: The minimum number of blocks.
-
-        Raises:
-            UnsupportedGrammar: It cannot be excluded that the code closes its block: the grammar is neither of
-                :meth:`bundled`, :meth:`from_lark` or a JSON Schema, nor, where fences have no prefix, of
-                :meth:`from_regex`.
-            GrammarError: When the grammar is used: no code of a language begins with an empty line, for grammars with a
-                lexer.
-            ValueError: There is no such language or option, or two names are of one language.
-        """
-        from grammask.markdown import bundled_language, markdown_answer_part
-        from grammask.readers.lark import bundled_source
-
-        if isinstance(code, str):
-            msg = f"code is a list of names of languages, not the single name {code!r}"
-            raise TypeError(msg)
-        languages = (
-            code.items()
-            if isinstance(code, Mapping)
-            else ((name, True) for name in listed_texts("code", code))
-        )
-        sources = {
-            name: one._source  # noqa: SLF001
-            if isinstance(one, GrammarReaders)
-            else bundled_source(bundled_language(name), "file", None)
-            for name, one in languages
-        }
-        part = markdown_answer_part(
-            sources,
-            other=other,
-            fences=fences,
-            max_indent=max_indent,
-            max_quotations=max_quotations,
-            min_blocks=min_blocks,
-        )
-        return cls.of_source(part)
-
-    @classmethod
-    @request
-    def html_page(cls) -> Self:
-        """Makes the grammar of pages in HTML with style sheets and scripts. See ``docs/code_in_texts.md``.
-
-        >>> import grammask
-        >>> bytes_only = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
-        >>> compiled = grammask.Grammar.html_page().compile(bytes_only)
-        >>> page = "<!doctype html><html><head><title>A</title></head><body><p>{}</p></body></html>"
-        >>> [compiled.is_valid(page.format(text).encode()) for text in ("x<br>y", "<b>x", "<p>x</p>")]
-        [True, False, False]
-        """
-        from grammask.readers.html_pages import html_page_part
-
-        return cls.of_source(html_page_part())
 
     @classmethod
     @request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from grammask.errors import GrammarSyntaxError
-from grammask.texts import encoded, has_surrogates
+from grammask.utf8 import encoded, has_surrogates
 
 __all__ = ["check_characters", "decoded", "encoded_literal", "grammar_text", "without_byte_order_mark"]
 
@@ -14,7 +14,7 @@ def encoded_literal(text: Any, noun: str) -> bytes:
     """Returns a text that a grammar contains as bytes.
 
     Raises:
-        TypeError: As of :func:`grammask.texts.encoded`.
+        TypeError: As of :func:`grammask.utf8.encoded`.
         GrammarSyntaxError: A ``str`` has half of a surrogate pair.
     """
     if isinstance(text, str):
@@ -26,7 +26,7 @@ def decoded(text: Any, noun: str) -> str:
     """Returns the text of a grammar as a ``str``.
 
     Raises:
-        TypeError: As of :func:`grammask.texts.encoded`.
+        TypeError: As of :func:`grammask.utf8.encoded`.
         UnicodeDecodeError: The bytes are not UTF-8.
         GrammarSyntaxError: A ``str`` has half of a surrogate pair.
     """
@@ -40,7 +40,7 @@ def grammar_text(text: Any, noun: str) -> str:
     """Returns the text of a grammar as a ``str``, without the byte order mark that some editors write before it.
 
     Raises:
-        TypeError: As of :func:`grammask.texts.encoded`.
+        TypeError: As of :func:`grammask.utf8.encoded`.
         UnicodeDecodeError: The bytes are not UTF-8.
         GrammarSyntaxError: A ``str`` has half of a surrogate pair.
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grammask.arguments import check_progress, listed
 from grammask.errors import DeadEnd
 from grammask.masks import allocate_mask
-from grammask.texts import encoded
+from grammask.utf8 import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

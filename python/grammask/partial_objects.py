@@ -16,7 +16,7 @@ import typing
 from typing import Any
 
 from grammask.partial_dataclasses import partial_dataclass
-from grammask.texts import encoded
+from grammask.utf8 import encoded
 
 _WHITESPACE = b" \t\n\r"
 _CHARACTERS = re.compile(rb'(?:[^"\\\x00-\x1f]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})+')

@@ -12,6 +12,7 @@ from grammask.lark_grammars.bundled import BUNDLED
 from grammask.markdown.fences import Fence, code_of_block
 from grammask.readers.encoded import EncodedSource
 from grammask.readers.lark import bundled_source
+from grammask.texts import markdown_answer
 
 BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 STARTS = [(name, start) for name, grammar in sorted(BUNDLED.items()) for start in grammar.starts]
@@ -46,7 +47,7 @@ def test_languages_compile_in_fenced_blocks_with_a_prefix(name: str, prefix: str
 
 
 def test_threads_reach_a_part_at_the_same_time() -> None:
-    compiled = Grammar.markdown_answer(["python", "sql"]).compile(BYTES)
+    compiled = markdown_answer(["python", "sql"]).compile(BYTES)
     texts = [b"```python\nx = f(1)\n```", b"```sql\nselect 1;\n```"] * 4
     results: list[bool] = []
     barrier = threading.Barrier(len(texts))
@@ -66,7 +67,7 @@ def test_threads_reach_a_part_at_the_same_time() -> None:
 def test_shortest_completions_are_those_with_all_tables() -> None:
     def answer() -> grammask.CompiledGrammar:
         names = ["python", "javascript", "sql"]
-        return Grammar.markdown_answer(names, max_indent=2).compile(BYTES, cache=False)
+        return markdown_answer(names, max_indent=2).compile(BYTES, cache=False)
 
     compiled, made = answer(), answer()
     for name in ("python", "javascript", "sql"):
@@ -91,7 +92,7 @@ def test_shortest_completions_are_those_with_all_tables() -> None:
 
 
 def test_pickled_answers_are_deferred_too() -> None:
-    restored = pickle.loads(pickle.dumps(Grammar.markdown_answer(["python"])))
+    restored = pickle.loads(pickle.dumps(markdown_answer(["python"])))
     assert restored.compile(BYTES).is_valid(b"```python\nif x:\n    y()\n```")
 
 
@@ -103,7 +104,7 @@ def test_grammars_of_users_are_checked_when_they_become_parts() -> None:
 
 
 def test_parts_that_are_not_entered_have_no_states() -> None:
-    compiled = Grammar.markdown_answer(["python", "sql", "javascript"]).compile(BYTES)
+    compiled = markdown_answer(["python", "sql", "javascript"]).compile(BYTES)
     matcher = compiled.matcher()
     assert matcher.accept_bytes(b"No code here, only `x`.\n\n> Nor here.\n")
     before = compiled.stats()["recognizer_bytes"]

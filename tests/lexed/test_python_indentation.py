@@ -8,6 +8,7 @@ from itertools import product
 
 import grammask
 import pytest
+from grammask.texts import markdown_answer
 from python_reader import is_read_by_python
 
 BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
@@ -85,7 +86,7 @@ def test_lines_with_tabs_and_continuations(text: str, *, is_valid: bool) -> None
 def test_columns_are_those_of_the_code_in_other_texts() -> None:
     inconsistent = "if 1:\n\tx\n        x\n"
     consistent = "if 1:\n\tx\n\tx\n"
-    answer = grammask.Grammar.markdown_answer(["python"], max_indent=2).compile(BYTES)
+    answer = markdown_answer(["python"], max_indent=2).compile(BYTES)
     text = grammask.Grammar.encoded(grammask.Grammar.bundled("python"), "json-string").compile(BYTES)
     for code in (consistent, inconsistent):
         is_valid = code is consistent

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import grammask
 import pytest
 from grammask import Grammar
+from grammask.texts import markdown_answer
 from markdown_answers import is_answer, random_answer
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _FENCES = ("```", "````", "~~~")
 @pytest.mark.parametrize("other", ["free", "refuse"])
 @pytest.mark.parametrize(("max_indent", "max_quotations"), [(0, 0), (3, 0), (5, 0), (1, 2)])
 def test_texts_are_those_of_the_definition(other: str, max_indent: int, max_quotations: int) -> None:
-    grammar = Grammar.markdown_answer(
+    grammar = markdown_answer(
         ["python", "json"],
         other=other,  # type: ignore[arg-type]
         fences=_FENCES,
@@ -71,7 +72,7 @@ def test_texts_are_those_of_the_definition(other: str, max_indent: int, max_quot
 @pytest.mark.parametrize(("max_indent", "max_quotations"), [(5, 0), (3, 2)])
 def test_a_reader_of_commonmark_finds_the_same_blocks(max_indent: int, max_quotations: int) -> None:
     reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
-    grammar = Grammar.markdown_answer(
+    grammar = markdown_answer(
         ["python", "json"], fences=_FENCES, max_indent=max_indent, max_quotations=max_quotations
     )
     compiled = grammar.compile(_BYTES)
@@ -92,8 +93,17 @@ def test_a_reader_of_commonmark_finds_the_same_blocks(max_indent: int, max_quota
     assert blocks > 200
 
 
+def test_the_method_is_the_function() -> None:
+    method = Grammar.markdown_answer(code=["json"], min_blocks=1)
+    assert (
+        method.digest()
+        == markdown_answer(["json"], min_blocks=1).digest()
+        != markdown_answer(["json"]).digest()
+    )
+
+
 def test_other_lengths_of_fences() -> None:
-    answer = Grammar.markdown_answer(["python"], fences=["````"]).compile(_BYTES)
+    answer = markdown_answer(["python"], fences=["````"]).compile(_BYTES)
     assert answer.is_valid(b"````python\nx = '''\n```\n'''\n````")
     assert not answer.is_valid(b"````python\nx = '''\n````\n'''\n````")
     assert not answer.is_valid(b"```python\nx\n```")
@@ -102,7 +112,7 @@ def test_other_lengths_of_fences() -> None:
 def test_grammars_of_blocks() -> None:
     schema = Grammar.from_json_schema({"type": "array", "items": {"type": "integer"}})
     word = Grammar.from_regex("(?s:[a-z`~]|\n)*")
-    answer = Grammar.markdown_answer({"json": schema, "word": word}).compile(_BYTES)
+    answer = markdown_answer({"json": schema, "word": word}).compile(_BYTES)
     assert answer.is_valid(b"```json\n[1, 2]\n```\n```word\nab\nc```\n~~~\n```")
     assert not answer.is_valid(b"```json\n[true]\n```")
     assert not answer.is_valid(b"```word\nA\n```")
@@ -115,19 +125,17 @@ def test_grammars_of_blocks() -> None:
         "(" + Grammar.bundled("json") + ")",
     ):
         with pytest.raises(grammask.UnsupportedGrammar, match="closes its fence"):
-            Grammar.markdown_answer({"x": grammar})
+            markdown_answer({"x": grammar})
     expression = 'start: NAME ("+" NAME)*\nNAME: /[a-z]+/\nCOMMENT: /#.*/\n%ignore COMMENT\n%ignore " "'
     for parser, lexer in (("lalr", "basic"), ("lalr", "contextual"), ("earley", "basic")):
         grammar = Grammar.from_lark(expression, parser=parser, lexer=lexer)  # type: ignore[arg-type]
-        sums = Grammar.markdown_answer({"c++": grammar}).compile(_BYTES)
+        sums = markdown_answer({"c++": grammar}).compile(_BYTES)
         assert sums.is_valid(b"```C++\na + b # ```\n```")
         for text in (b"```c++\n\na\n```", b"```c++\na +\n```", b" ```c++\na\n```", b"```c++\n```c++\na\n```"):
             assert not sums.is_valid(text)
     with pytest.raises(grammask.UnsupportedGrammar, match="closes its fence"):
-        Grammar.markdown_answer({"x": Grammar.from_lark(expression, parser="earley", lexer="dynamic")})
-    statements = Grammar.markdown_answer({"py": Grammar.bundled("python", start="statements")}).compile(
-        _BYTES
-    )
+        markdown_answer({"x": Grammar.from_lark(expression, parser="earley", lexer="dynamic")})
+    statements = markdown_answer({"py": Grammar.bundled("python", start="statements")}).compile(_BYTES)
     assert statements.is_valid(b"```python\nx\n```")
     for text in (
         b"```python\n```",
@@ -157,7 +165,7 @@ def test_masks_and_ends_of_random_answers() -> None:
         b"- ",
     ]
     vocabulary = grammask.Vocabulary([*(bytes([byte]) for byte in range(256)), *pieces], eos=300, size=2048)
-    grammar = Grammar.markdown_answer(["json"], fences=_FENCES, max_indent=1)
+    grammar = markdown_answer(["json"], fences=_FENCES, max_indent=1)
     compiled = grammar.compile(vocabulary)
     rng = random.Random(5)
     for _ in range(150):
@@ -183,7 +191,7 @@ def test_masks_and_ends_of_random_answers() -> None:
 
 
 def test_languages_where_backticks_are_lexemes() -> None:
-    answer = Grammar.markdown_answer(["js", "sql", "go"], fences=["```", "~~~"]).compile(_BYTES)
+    answer = markdown_answer(["js", "sql", "go"], fences=["```", "~~~"]).compile(_BYTES)
     for code, is_valid in (
         ("js\nlet a = `\n`", True),
         ("js\nlet a = `\n``` `;", False),
@@ -202,7 +210,7 @@ def test_languages_where_backticks_are_lexemes() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"max_indent": 1}, {"max_quotations": 1}])
 def test_python_does_not_end_with_a_continued_line(options: dict[str, int]) -> None:
-    compiled = Grammar.markdown_answer(["python"], **options).compile(_BYTES)
+    compiled = markdown_answer(["python"], **options).compile(_BYTES)
     prefix = "> " * ("max_quotations" in options) + " " * ("max_indent" in options)
     for code in (
         "\\\n",
@@ -223,7 +231,7 @@ def test_python_does_not_end_with_a_continued_line(options: dict[str, int]) -> N
 def test_blank_lines_of_indented_blocks() -> None:
     flexible = Grammar.from_json_schema({"type": "array"}, whitespace="flexible")
     grammars = {name: Grammar.bundled(name) for name in ("python", "javascript", "sql", "go")}
-    compiled = Grammar.markdown_answer({**grammars, "json": flexible}, max_indent=4).compile(_BYTES)
+    compiled = markdown_answer({**grammars, "json": flexible}, max_indent=4).compile(_BYTES)
     blocks = (
         ("python", "\nif x:\n\n    y\n\n\nz\n\n"),
         ("python", 'x = """\n\n a\n"""  # \n'),
@@ -248,7 +256,7 @@ def test_blank_lines_of_indented_blocks() -> None:
 
 def test_tabs_before_a_fence() -> None:
     """In an item or a quotation a tab may be less than four columns wide, so the fence after it closes the block."""
-    compiled = Grammar.markdown_answer(["python"], max_indent=4, max_quotations=1).compile(_BYTES)
+    compiled = markdown_answer(["python"], max_indent=4, max_quotations=1).compile(_BYTES)
     for prefix, tabs_close in (("", False), ("  ", True), ("   ", True), ("    ", False), ("> ", True)):
         for info in ("python", "text"):
             lines = [f"```{info}", '"""', "\t```", '"""', "```"]
@@ -258,7 +266,7 @@ def test_tabs_before_a_fence() -> None:
 
 
 def test_blocks_in_quotations() -> None:
-    compiled = Grammar.markdown_answer(["python", "json"], max_indent=2, max_quotations=2).compile(_BYTES)
+    compiled = markdown_answer(["python", "json"], max_indent=2, max_quotations=2).compile(_BYTES)
     for text, is_valid in (
         ("> ```py\n> if x:\n>     y\n>\n>\n> z\n> ```\n", True),
         ("So:\n> Text\n>   ```json\n>   [1,\n>\n> \n>   2]\n>   ```\nMore\n", True),
@@ -276,8 +284,8 @@ def test_blocks_in_quotations() -> None:
 
 
 def test_raw_html() -> None:
-    compiled = Grammar.markdown_answer(["json"], max_quotations=1).compile(_BYTES)
-    no_blocks = Grammar.markdown_answer([], other="refuse").compile(_BYTES)
+    compiled = markdown_answer(["json"], max_quotations=1).compile(_BYTES)
+    no_blocks = markdown_answer([], other="refuse").compile(_BYTES)
     block = "```json\n1\n```"
     for html, is_closed in (
         ("<pre>\n```json\n</pre> a\n", True),
@@ -305,7 +313,7 @@ def test_raw_html() -> None:
 
 
 def test_a_minimum_of_blocks() -> None:
-    compiled = Grammar.markdown_answer(["json"], min_blocks=2).compile(_BYTES)
+    compiled = markdown_answer(["json"], min_blocks=2).compile(_BYTES)
     block = b"```json\n1\n```"
     assert [compiled.is_valid(b"\n".join([block] * count)) for count in range(4)] == [
         False,
@@ -317,7 +325,7 @@ def test_a_minimum_of_blocks() -> None:
 
 
 def test_options() -> None:
-    assert Grammar.markdown_answer([], other="refuse").compile(_BYTES).is_valid(b"Hello\n")
+    assert markdown_answer([], other="refuse").compile(_BYTES).is_valid(b"Hello\n")
     wrong: tuple[dict[str, Any], ...] = (
         {"other": "some"},
         {"fences": ["``"]},
@@ -328,16 +336,16 @@ def test_options() -> None:
     )
     for options in wrong:
         with pytest.raises(ValueError, match=r"."):
-            Grammar.markdown_answer(["json"], **options)
+            markdown_answer(["json"], **options)
     for names in (["cobol"], ["py", "python3"], ["a b"], [""]):
         with pytest.raises(ValueError, match=r"."):
-            Grammar.markdown_answer(names)
+            markdown_answer(names)
     with pytest.raises(TypeError, match="code is a list of str, unlike None"):
-        Grammar.markdown_answer([None])  # type: ignore[list-item]
-    grammar = Grammar.markdown_answer(["json", "python"])
+        markdown_answer([None])  # type: ignore[list-item]
+    grammar = markdown_answer(["json", "python"])
     assert pickle.loads(pickle.dumps(grammar)).digest() == grammar.digest()
 
 
 def test_a_single_name_is_no_list() -> None:
     with pytest.raises(TypeError, match="not the single name 'python'"):
-        Grammar.markdown_answer("python")
+        markdown_answer("python")

@@ -163,6 +163,8 @@ def read_grammar(
     path: str, start: str | None = None, *, schema: bool = False, options: list[str] | None = None
 ) -> Grammar:
     """Reads a grammar or a schema from a file, by its suffix, or from standard input if the path is ``-``."""
+    from grammask import texts
+
     if schema or is_schema(path):
         refuse_start(start)
         return read_schema(read_bytes(path), schema_options(options))
@@ -177,9 +179,9 @@ def read_grammar(
             if name != "page":
                 msg = f"{path}: there is no such grammar; there is html:page"
                 raise Failure(msg)
-            return Grammar.html_page()
+            return texts.html_page()
         if kind == "markdown" and name:
-            return Grammar.markdown_answer(name.split(","))
+            return texts.markdown_answer(name.split(","))
         suffix = Path(path).suffix
         if suffix == ".lark":
             text = read_bytes(path)

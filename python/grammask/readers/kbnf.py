@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grammask import _grammask
 from grammask.frozen_values import FrozenValue
 from grammask.readers.terminal_grammars import built_terminals, lexer_of_rules
-from grammask.texts import encoded
+from grammask.utf8 import encoded
 
 if TYPE_CHECKING:
     from grammask._grammask import Limits

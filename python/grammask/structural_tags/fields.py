@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from grammask.texts import has_surrogates
+from grammask.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from grammask.templates.parts import (
     part_of,
 )
 from grammask.templates.results import Capture, FieldName, TemplateResult, capture_trees
-from grammask.texts import encoded
+from grammask.utf8 import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,8 +18,8 @@ from grammask.structural_tags.parameters import PARAMETER_STYLES
 from grammask.structural_tags.parameters.marked_text import MarkedText
 from grammask.structural_tags.parameters.nested_decoder import with_entities
 from grammask.structural_tags.parameters.style import quoted
-from grammask.texts import has_surrogates
 from grammask.tool_styles import STYLE_FIELDS, tool_style, tool_styles
+from grammask.utf8 import has_surrogates
 
 if TYPE_CHECKING:
     from grammask.structural_tags.parameters import ParameterStyle
