@@ -46,6 +46,8 @@ HOST_FILES := tests/cli/test_doctor.py tests/kbnf/test_buffers.py tests/kbnf/tes
 	tests/structural_tags/test_strings.py tests/test_apply_mask.py tests/test_examples.py tests/test_mask_effects.py tests/test_masks.py \
 	tests/vocabulary/test_file_kinds.py tests/vocabulary/test_huggingface.py tests/vocabulary/test_sentencepiece.py
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+# The same features of dependencies as the extension has, so that what is compiled for one is there for the other.
+CARGO_TEST := $(CARGO) test --workspace --exclude grammask-wasm --quiet
 
 .PHONY: help demo check test test-hosts wasm playground test-browser test-engines test-freethreaded test-peers bench record profile grammars figures lint msrv deny docs build clean
 
@@ -59,7 +61,7 @@ check: $(TESTED) ## formatting, lints and tests of what changed, in minutes
 	PATH="$(CURDIR)/$(BIN):$$PATH" CARGO="$(CARGO)" .ci/check
 
 test: $(TESTED) lint ## all lints and tests of grammask itself
-	$(CARGO) test --workspace --quiet
+	$(CARGO_TEST)
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest grammask._grammask
 	$(PYTEST) $(HOST_FOLDERS:%=--ignore=%) --ignore=tests/wasm

@@ -62,8 +62,8 @@ mod dfa;
 pub mod encoding;
 pub mod leftmost_first;
 pub mod regex;
-#[cfg(any(test, feature = "proptest"))]
-pub mod sketch;
+#[cfg(test)]
+mod sketch;
 mod term;
 
 pub use analysis::length_limit::{Exclusion, LeadingIntersection, LengthLimit};

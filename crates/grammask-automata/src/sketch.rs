@@ -1,8 +1,9 @@
-//! Random languages for property tests, in this crate and in its dependents (feature `proptest`).
+//! Random languages for property tests of this crate and of `grammask-earley`, which includes this file: a feature for it
+//! would compile all crates once for the tests and once for the extension.
 
 use proptest::prelude::*;
 
-use crate::{ByteSet, TermId, Terms};
+use super::{ByteSet, TermId, Terms};
 
 /// A description of a language over the letters `a`, `b` and `c`.
 #[derive(Clone, Debug)]

@@ -26,3 +26,10 @@
 pub mod lowering;
 pub mod masks;
 pub mod recognizer;
+#[cfg(test)]
+#[path = "../../grammask-automata/src/sketch.rs"]
+mod sketch;
+
+// For the included file.
+#[cfg(test)]
+use grammask_automata::{ByteSet, TermId, Terms};

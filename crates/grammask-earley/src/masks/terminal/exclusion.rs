@@ -98,8 +98,8 @@ mod tests {
     use super::super::samples::walked;
     use super::super::walk::WalkRequest;
     use super::*;
+    use crate::sketch::{Sketch, sketch};
     use grammask_automata::Terms;
-    use grammask_automata::sketch::{Sketch, sketch};
     use grammask_vocabulary::TokenTexts;
 
     /// All words of up to four letters, and some longer ones.
