@@ -39,12 +39,8 @@ PLAYGROUND := target/playground.html
 PLAYGROUND_SOURCES := $(wildcard playground/*.* playground/examples/* playground/src/*.js playground/src/*/*.js)
 WASM_SOURCES := $(wildcard crates/grammask-wasm/npm/* xtask/wasm/Cargo.* xtask/wasm/src/* python/grammask/grammars/definitions/*)
 
-# Tests of other people's interfaces, and files with tests that need torch, transformers or xgrammar.
+# Tests of other people's interfaces. Elsewhere the marker `hosts` has the tests that need torch, transformers or xgrammar.
 HOST_FOLDERS := tests/compat tests/formatron tests/integrations
-HOST_FILES := tests/cli/test_doctor.py tests/kbnf/test_buffers.py tests/kbnf/test_logits.py tests/language_models/test_chat_encoding.py \
-	tests/language_models/test_huggingface.py tests/structural_tags/test_excludes.py tests/structural_tags/test_nested_parameters.py \
-	tests/structural_tags/test_strings.py tests/test_apply_mask.py tests/test_examples.py tests/test_mask_effects.py tests/test_masks.py \
-	tests/vocabulary/test_file_kinds.py tests/vocabulary/test_huggingface.py tests/vocabulary/test_sentencepiece.py
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 # The same features of dependencies as the extension has, so that what is compiled for one is there for the other.
 CARGO_TEST := $(CARGO) test --workspace --exclude grammask-wasm --quiet
@@ -64,11 +60,12 @@ test: $(TESTED) lint ## all lints and tests of grammask itself
 	$(CARGO_TEST)
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest grammask._grammask
-	$(PYTEST) $(HOST_FOLDERS:%=--ignore=%) --ignore=tests/wasm
+	$(PYTEST) -m "not hosts" $(HOST_FOLDERS:%=--ignore=%) --ignore=tests/wasm
 
 # Four gigabytes the first time: torch brings CUDA's libraries.
 test-hosts: $(PACKAGE) $(HOSTS) ## tests that need torch, transformers or xgrammar, and those of compatible modules
-	$(PYTEST) $(HOST_FOLDERS) $(HOST_FILES)
+	$(PYTEST) $(HOST_FOLDERS)
+	$(PYTEST) -m hosts $(HOST_FOLDERS:%=--ignore=%) --ignore=tests/wasm
 
 # Half an hour and 2.5 GB the first time; docs/integrations.md.
 test-engines: $(ENGINES)/.created $(FORMATRON)/.created ## tests that need vLLM, SGLang, llama.cpp and others, on the CPU

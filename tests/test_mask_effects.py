@@ -116,6 +116,7 @@ def test_rows_and_strides() -> None:
         apply_mask(np.zeros(32, np.longdouble), masks[0, :1], mass=np.zeros(1))
 
 
+@pytest.mark.hosts
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("device", ["cpu", "cuda", "cpu-and-numpy"])
 def test_tensors(dtype: str, device: str) -> None:
@@ -139,6 +140,7 @@ def test_tensors(dtype: str, device: str) -> None:
         assert before[row][int(preferred[row])] == before[row].max()
 
 
+@pytest.mark.hosts
 def test_the_kernel_in_the_interpreter_of_triton() -> None:
     """The kernel itself, on a machine without a GPU."""
     pytest.importorskip("torch")

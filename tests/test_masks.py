@@ -166,6 +166,7 @@ def test_apply_refuses_what_does_not_fit(logits: Any, mask: Any, exception: type
         apply_mask(logits, mask)
 
 
+@pytest.mark.hosts
 def test_tensors_of_torch() -> None:
     torch = pytest.importorskip("torch")
     mask = torch.full((2, 3), -1, dtype=torch.int32)

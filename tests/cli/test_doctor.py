@@ -67,6 +67,7 @@ def test_hosts(only) -> None:
     assert "there is no tool 'other'; known are fake" in run("doctor", "other", status=1)
 
 
+@pytest.mark.hosts
 def test_a_missing_server_is_an_unexpected_interface() -> None:
     pytest.importorskip("torch")
     try:

@@ -95,6 +95,7 @@ def test_bitmask_refuses_short_and_unknown_buffers(engine: kbnf.Engine) -> None:
     assert short.tolist() == [-1, -1]
 
 
+@pytest.mark.hosts
 def test_tensors_of_torch(engine: kbnf.Engine) -> None:
     torch = pytest.importorskip("torch")
     bitmask = torch.full((1, 3), -1, dtype=torch.int32)

@@ -89,6 +89,7 @@ def test_nothing_is_allowed_after_the_end(engine: kbnf.Engine) -> None:
     assert engine.mask_logits(np.zeros(SIZE, np.float32)).tolist() == [-INF] * SIZE
 
 
+@pytest.mark.hosts
 @pytest.mark.parametrize("shape", [(SIZE,), (1, SIZE), (100,)])
 def test_tensors_of_torch(engine: kbnf.Engine, shape: tuple[int, ...]) -> None:
     torch = pytest.importorskip("torch")

@@ -89,6 +89,7 @@ def test_chats_without_spellings_are_encoded_as_they_are() -> None:
     assert encoded(chat, [{"name": "add"}], plain) == encode(plain(chat, [{"name": "add"}]))
 
 
+@pytest.mark.hosts
 def test_models_of_transformers() -> None:
     transformers: Any = pytest.importorskip("transformers")
     tokenizers: Any = pytest.importorskip("tokenizers")

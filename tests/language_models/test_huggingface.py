@@ -15,6 +15,8 @@ from grammask.integrations.transformers_drafts import GrammarDrafts
 from grammask.language_models import DraftVerifier, open_model
 from grammask.language_models.generation import generate, is_text_of
 
+pytestmark = pytest.mark.hosts
+
 torch: Any = pytest.importorskip("torch")
 transformers: Any = pytest.importorskip("transformers")
 tokenizers: Any = pytest.importorskip("tokenizers")

@@ -32,6 +32,7 @@ def tag(properties: Any, style: str = "qwen_xml", *, excludes: list[str], **sche
     return {"format": {"type": "json_schema", "json_schema": written, "style": style, "excludes": excludes}}
 
 
+@pytest.mark.hosts
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_texts_are_those_of_xgrammar(name: str) -> None:
     xgrammar = pytest.importorskip("xgrammar")
@@ -111,6 +112,7 @@ def is_in_order(schema: Any, value: Any) -> bool:
     return places == sorted(places)
 
 
+@pytest.mark.hosts
 @pytest.mark.parametrize("schema", SCHEMAS + CONSTRAINED)
 def test_strings_of_json_have_no_excluded_word(schema: dict[str, Any]) -> None:
     xgrammar = pytest.importorskip("xgrammar")
@@ -140,6 +142,7 @@ def test_strings_of_json_have_no_excluded_word(schema: dict[str, Any]) -> None:
     assert found == {(False, False), (False, True), (True, False), (True, True)}
 
 
+@pytest.mark.hosts
 def test_differences() -> None:
     """What XGrammar lets through: strings with a pattern or a format, and lengths."""
     xgrammar = pytest.importorskip("xgrammar")

@@ -20,6 +20,7 @@ def is_valid(schema: Any, style: str, text: str, **options: Any) -> bool:
     return Grammar.from_structural_tag(tag(schema, style, **options)).compile(BYTES).is_valid(text.encode())
 
 
+@pytest.mark.hosts
 @pytest.mark.parametrize("style", STYLES)
 def test_texts_are_those_of_xgrammar(style: str) -> None:
     xgrammar = pytest.importorskip("xgrammar")
@@ -65,6 +66,7 @@ LONG = {"properties": {"a": {"type": "string", "maxLength": 99}}}
 SHORT = {"properties": {"a": {"type": "string", "maxLength": 2}}}
 
 
+@pytest.mark.hosts
 @pytest.mark.parametrize(
     ("style", "schema", "text", "ours"),
     [

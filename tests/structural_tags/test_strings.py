@@ -69,6 +69,7 @@ def test_decoded_values_of_nested_tags_satisfy_the_schema(inner: dict[str, Any],
         assert compiled.is_valid(output.encode()) == is_right, output
 
 
+@pytest.mark.hosts
 @pytest.mark.parametrize("style", [*sorted(FLAT_STYLES.keys() - {"mimo_xml", "qwen_coder_xml"}), COHERE])
 def test_texts_are_those_of_xgrammar(style: str) -> None:
     """For strings without white space at their ends, which XGrammar takes for white space around values."""
@@ -171,6 +172,7 @@ def test_inexact_constraints_are_refused(inner: dict[str, Any], style: str, poin
     assert [found.pointer for found in caught.value.diagnostics] == [place]
 
 
+@pytest.mark.hosts
 @pytest.mark.parametrize("style", ["qwen_xml", "minimax_xml", COHERE, MINIMAX])
 def test_parameters_in_any_order(style: str) -> None:
     """Like XGrammar, but required parameters are required, and no parameter is repeated."""

@@ -91,6 +91,7 @@ def test_precedence_of_files_in_a_folder(tmp_path: Path) -> None:
     assert Vocabulary.from_file(folder(tmp_path, {"tekken.json": FILES["tekken.json"]})).eos == (0,)
 
 
+@pytest.mark.hosts
 def test_other_folders_are_loaded_by_transformers(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     tokenizers = pytest.importorskip("tokenizers")

@@ -223,6 +223,7 @@ def test_slow_tokenizers_with_tokens_that_depend_on_others_are_refused() -> None
     assert caught.value.code == "unsupported-tokenizer"
 
 
+@pytest.mark.hosts
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["BertTokenizerLegacy", "BertTokenizer", "ByT5Tokenizer"])
 def test_tokenizers_of_transformers(name: str, tmp_path: Path) -> None:
@@ -242,6 +243,7 @@ def test_tokenizers_of_transformers(name: str, tmp_path: Path) -> None:
     assert vocabulary.special == {word: id for id, word in enumerate(words[:5])}
 
 
+@pytest.mark.hosts
 @pytest.mark.filterwarnings("ignore")
 def test_a_fast_tokenizer_of_transformers() -> None:
     transformers = pytest.importorskip("transformers")

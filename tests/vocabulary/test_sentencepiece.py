@@ -142,6 +142,7 @@ def test_trained_models_decode_alike(options: dict[str, Any], tmp_path: Path) ->
         assert spelt.decode().strip(" ") == processor.decode(ids).strip(" ")
 
 
+@pytest.mark.hosts
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("has_bytes", [False, True])
 def test_the_slow_tokenizer_of_transformers(has_bytes: object, tmp_path: Path) -> None:
