@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import decimal
 import json
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
+from case_counts import LONG, by_profile
 from grammask import (
     CompiledGrammar,
     Grammar,
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
 
-LONG = os.environ.get("GRAMMASK_PROFILE") == "long"
 PROFILE = settings(
-    max_examples=5_000 if LONG else 60,
+    max_examples=by_profile(60, 5_000),
     deadline=None,
     derandomize=not LONG,
     suppress_health_check=list(HealthCheck),

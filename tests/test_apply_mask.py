@@ -80,7 +80,8 @@ KINDS = {
     **{f"mlx-{dtype}": of_mlx(dtype) for dtype in ("float16", "bfloat16", "float32")},
 }
 KIND_PARAMETERS = [
-    pytest.param(kind, marks=pytest.mark.hosts if kind.startswith(("torch", "cuda")) else ()) for kind in KINDS
+    pytest.param(kind, marks=pytest.mark.hosts if kind.startswith(("torch", "cuda")) else ())
+    for kind in KINDS
 ]
 
 

@@ -3,17 +3,16 @@
 The short profile runs with the other tests. ``GRAMMASK_PROFILE=long`` runs many more examples.
 """
 
-import os
 from typing import Any
 
 import numpy as np
+from case_counts import LONG, by_profile
 from grammask import DeadEnd, Grammar, GrammarError, Matcher, Vocabulary, allocate_mask, fill_masks
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-LONG = os.environ.get("GRAMMASK_PROFILE") == "long"
 PROFILE = settings(
-    max_examples=20_000 if LONG else 120,
+    max_examples=by_profile(120, 20_000),
     deadline=None,
     derandomize=not LONG,
     suppress_health_check=list(HealthCheck),

@@ -14,7 +14,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import assume, event, given, reject
+from case_counts import by_profile
+from hypothesis import assume, event, given, reject, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 from hypothesis_jsonschema import from_schema
@@ -215,7 +216,7 @@ def test_instances_that_another_generator_makes(schema: dict[str, Any], data: st
         assert accepts(free, text) == expected, text
 
 
-@PROFILE
+@settings(PROFILE, max_examples=by_profile(8, 5_000))
 @given(st.integers(0, 2**32))
 def test_many_members_are_judged_as_by_the_oracle(seed: int) -> None:
     random_ = random.Random(seed)

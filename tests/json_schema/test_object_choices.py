@@ -12,13 +12,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+from case_counts import by_profile
 from grammask import Grammar, GrammarError, Vocabulary
-from schema_oracle import LONG
 
 NAMES = "abcd"
 CONSTANTS = ["x", "y", "z", "xy", 1, 2, True, None]
 VOCABULARY = Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
-SCHEMAS = 5_000 if LONG else 240
+SCHEMAS = by_profile(80, 5_000)
 
 
 def member(draw: random.Random, depth: int) -> Any:

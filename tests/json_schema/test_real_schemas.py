@@ -11,6 +11,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from case_counts import by_profile
 from grammask import Grammar, GrammarError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,6 @@ from hypothesis.errors import InvalidArgument, Unsatisfiable
 from hypothesis_jsonschema import from_schema
 from hypothesis_jsonschema._canonicalise import HypothesisRefResolutionError
 from schema_oracle import (
-    LONG,
     PROFILE,
     VOCABULARY,
     Oracle,
@@ -32,7 +32,7 @@ from schema_oracle import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-EVERY, MOST_CHARACTERS, EXAMPLES = (1, 20_000, 20) if LONG else (200, 1_500, 3)
+EVERY, MOST_CHARACTERS, EXAMPLES = by_profile((200, 1_500, 3), (1, 20_000, 20))
 """Which schemas are taken, one of so many and none longer, and how many instances: some take the generator minutes."""
 
 DRAFTS = ("draft-04", "draft-06", "draft-07")

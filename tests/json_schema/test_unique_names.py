@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import pickle
 import random
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import jsonschema
 import numpy as np
 import pytest
+from case_counts import by_profile
 from grammask import (
     CompiledGrammar,
     Grammar,
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 KeyOrder = Literal["declared", "any"]
 
-CASES = int(os.environ.get("GRAMMASK_CASES", "1"))
-REFUSED = 12 * CASES
+CASES = by_profile(1, 10)
+REFUSED = 4 * CASES
 """The number of refused tokens per mask that are compared; that there is no completion takes long to try."""
 PIECES = [
     '"a"',
@@ -330,7 +330,7 @@ def test_random_texts_repeat_no_name(name: str, key_order: KeyOrder) -> None:
     grammar = compiled(schema, key_order=key_order, whitespace="compact", escapes="any")
     rng = random.Random(name)
     members = 0
-    for _ in range(30 * CASES):
+    for _ in range(10 * CASES):
         matcher = grammar.matcher()
         mask = allocate_mask(1, VOCABULARY.size)
         text = b""

@@ -7,6 +7,7 @@ import threading
 
 import grammask
 import pytest
+from case_counts import by_profile
 from grammask import Grammar
 from grammask.lark_grammars.bundled import BUNDLED
 from grammask.markdown.fences import Fence, code_of_block
@@ -16,6 +17,8 @@ from grammask.texts import markdown_answer
 
 BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
 STARTS = [(name, start) for name, grammar in sorted(BUNDLED.items()) for start in grammar.starts]
+REPRESENTATIVES = by_profile([(name, "file") for name in sorted(BUNDLED)], STARTS)
+"""One start of each language, or all of them."""
 
 
 @pytest.mark.parametrize(("name", "start"), STARTS)
@@ -25,13 +28,13 @@ def test_whether_the_empty_text_is_one_is_known(name: str, start: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["json-string", "python-string", "line-prefix"])
-@pytest.mark.parametrize(("name", "start"), STARTS)
+@pytest.mark.parametrize(("name", "start"), REPRESENTATIVES)
 def test_languages_compile_through_encodings_of_all_characters(name: str, start: str, encoding: str) -> None:
     EncodedSource(bundled_source(name, start, None), encoding, "any", '"', "> ").build().check()
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~"])
-@pytest.mark.parametrize(("name", "start"), STARTS)
+@pytest.mark.parametrize(("name", "start"), REPRESENTATIVES)
 def test_languages_compile_in_fenced_blocks(name: str, start: str, fence: str) -> None:
     block = code_of_block(Fence(fence[0], 3, ""), name, bundled_source(name, start, None))
     if block is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import grammask
 import lark
 import pytest
+from case_counts import by_profile
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lexed.maximal_munch import is_parsed, munching_library
@@ -117,7 +118,7 @@ CASES = {
 def texts_of(case: Case) -> list[str]:
     return [
         "".join(text)
-        for length in range(case.length + 1)
+        for length in range(case.length + by_profile(0, 1))
         for text in itertools.product(case.letters, repeat=length)
     ]
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import re
 import sys
@@ -16,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import grammask
 import pytest
+from case_counts import by_profile
 from grammask import Grammar, Vocabulary
 from grammask.readers.regex import RegexSource
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LONG = os.environ.get("GRAMMASK_PROFILE") == "long"
 BYTES = Vocabulary([bytes([byte]) for byte in range(256)] + [None], eos=256)
 
 SHORT_TEXTS = [
@@ -120,12 +119,12 @@ def differences(pattern: re.Pattern[str], texts: list[str]) -> list[str]:
     return [text for text in texts if accepts(text.encode()) != (pattern.fullmatch(text) is not None)]
 
 
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(by_profile(4, 10)))
 def test_random_patterns_match_as_re_does(part: int) -> None:
     patterns = PatternGenerator(part)
     generator = patterns.random
     read = refused = 0
-    for _ in range(10_000 if LONG else 300):
+    for _ in range(by_profile(300, 10_000)):
         text = patterns.alternatives(generator.randint(1, 3))
         flags = generator.choice((0, 0, 0, re.I, re.M, re.S, re.A, re.I | re.A, re.I | re.M | re.S))
         pattern = compiled(text, flags)

@@ -5,19 +5,18 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
 import pydantic
 import pytest
+from case_counts import by_profile
 from grammask import Grammar, Vocabulary
 from typed_cases import CASES
 from value_generators import sampled
 
-LONG = os.environ.get("GRAMMASK_PROFILE") == "long"
-COUNT = 1000 if LONG else 8
-VALUES = 1000 if LONG else 40
+COUNT = by_profile(8, 1000)
+VALUES = by_profile(40, 1000)
 
 BYTES = [bytes([byte]) for byte in range(256)]
 SMALL = [

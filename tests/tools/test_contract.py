@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from case_counts import by_profile
 from grammask import Grammar
 from grammask.tool_styles import STYLE_FIELDS, tool_style, tool_styles
 from grammask.tools import (
@@ -81,7 +82,7 @@ def with_builtins(style: str, tools: list[dict[str, Any]]) -> list[dict[str, Any
 
 
 @pytest.mark.parametrize("style", tool_styles())
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=by_profile(3, 10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 1 << 32), has_special=st.booleans())
 def test_every_text_of_the_grammar_is_read_and_written_again(
     style: str,

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from case_counts import by_profile
 from grammask import Vocabulary, VocabularyError
 from tokenizer_files import FILES, tekken_json, tokenizer_json
 
@@ -80,7 +81,7 @@ def read(path: Path, content: bytes, **options: Any) -> Vocabulary | None:
 @pytest.mark.parametrize("seed", range(5))
 def test_random_damage(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
-    for _ in range(60):
+    for _ in range(by_profile(20, 60)):
         document = tokenizer_json()
         decoders = [chance.choice(DECODERS) for _ in range(chance.randrange(4))]
         document["decoder"] = chance.choice([document["decoder"], {"type": "Sequence", "decoders": decoders}])

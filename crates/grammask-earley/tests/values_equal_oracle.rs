@@ -424,7 +424,8 @@ fn compare(sketch: impl Fn(u64) -> Grammar, percent: usize) {
     let number = |name: &str, default: u64| {
         std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok()).unwrap_or(default)
     };
-    let cases = 100 * number("GRAMMASK_CASES", 1);
+    let is_long = std::env::var("GRAMMASK_PROFILE").is_ok_and(|profile| profile == "long");
+    let cases = if is_long { 100 } else { 30 } * number("GRAMMASK_CASES", 1);
     let first = number("GRAMMASK_SEED", 0) * 1_000_000;
     let (mut compared, mut composed, mut grammars) = (0, 0, 0);
     let mut refused = std::collections::BTreeMap::new();

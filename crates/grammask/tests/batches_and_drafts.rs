@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use crate::generators::Step;
+use crate::generators::{Step, by_profile, config};
 use grammask::grammar::Code;
 use grammask::vocabulary::{Mask, TokenId, TokenSet};
 use grammask::{CompileOptions, CompiledGrammar, DraftTree, EndMode, Matcher, batch, frontends};
@@ -47,7 +47,7 @@ fn batches_equal_single_masks() {
     batch::set_threads(NonZeroUsize::new(4));
     let strategy =
         (crate::generators::grammar(), crate::generators::vocabulary(), crate::generators::walk(14));
-    proptest!(crate::generators::config(400), |((grammar, vocabulary, walk) in strategy)| {
+    proptest!(config(by_profile(100, 400)), |((grammar, vocabulary, walk) in strategy)| {
         let (grammar, vocabulary) = (grammar.build(), Arc::new(vocabulary.build()));
         let compile = || CompiledGrammar::new(&grammar, vocabulary.clone(), CompileOptions::default());
         let Ok(compiled) = compile() else { return Ok(()) };
@@ -117,7 +117,7 @@ fn drafts_equal_forks() {
         parents,
         end,
     );
-    proptest!(crate::generators::config(1000), |((grammar, vocabulary, walk, choices, parents, end) in strategy)| {
+    proptest!(config(by_profile(250, 1000)), |((grammar, vocabulary, walk, choices, parents, end) in strategy)| {
         let vocabulary = Arc::new(vocabulary.build());
         let mut options = CompileOptions::default();
         options.end = end;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::generators::{by_profile, config};
 use grammask::Limits;
 use grammask::automata::{Automata, StateId};
 use grammask::captures::{Capture, CaptureParser, PartId};
@@ -16,7 +17,7 @@ use proptest::sample::Index;
 const LENGTH: usize = 7;
 
 proptest! {
-    #![proptest_config(crate::generators::config(400))]
+    #![proptest_config(config(by_profile(100, 400)))]
 
     #[test]
     fn captures_of_grammars_of_literals(

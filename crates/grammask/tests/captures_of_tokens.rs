@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::generators::{by_profile, config};
 use grammask::Limits;
 use grammask::captures::{CaptureParse, CaptureParser};
 use grammask::frontends::kbnf;
@@ -16,7 +17,7 @@ use proptest::sample::Index;
 const LENGTH: usize = 7;
 
 proptest! {
-    #![proptest_config(crate::generators::config(400))]
+    #![proptest_config(config(by_profile(100, 400)))]
 
     #[test]
     fn tokens_that_the_reference_reads(

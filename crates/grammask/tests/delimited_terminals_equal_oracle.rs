@@ -1,9 +1,10 @@
 //! Property: delimited terminals, whose grammars bind texts to names, agree with the oracle of lexed grammars, and so do
-//! masks. `GRAMMASK_CASES=50` is the long profile.
+//! masks. `GRAMMASK_PROFILE=long` runs more cases.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::generators::lexed::delimited_definition;
+use crate::generators::{by_profile, config};
 use crate::lexing_equals_oracle::{WITH_LEXICAL_RULES, check};
 use grammask::Limits;
 use grammask::lexing::{LexedDefinition, LexedGrammar, PreparedGrammar, TerminalRole};
@@ -27,7 +28,7 @@ fn delimited_terminals_equal_oracle() {
         tokens.extend(ALPHABET.iter().map(|&byte| vec![byte]));
         tokens
     });
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(1500));
+    let mut runner = proptest::test_runner::TestRunner::new(config(by_profile(250, 1500)));
     let result = runner.run(&(delimited_definition(), tokens), |(definition, tokens)| {
         if is_prepared(&definition) {
             let role = definition.terminals.iter().find(|terminal| terminal.name == "T3");

@@ -4,7 +4,7 @@
 //! The oracle of a lexed grammar cuts whole texts. Whether a text is a prefix is taken from the engine, and checked:
 //! each prefix has a completion that the oracle accepts, and other texts have no short one. Where the search for a
 //! completion may give up (Earley parsers and resolved conflicts), a prefix without one is a case without a result. The
-//! oracle of an embedded context-free grammar is again the textbook recogniser. `GRAMMASK_CASES=50` is the long profile.
+//! oracle of an embedded context-free grammar is again the textbook recogniser. `GRAMMASK_PROFILE=long` runs more cases.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::generators::{GrammarSketch, Step};
+use crate::generators::{GrammarSketch, Step, by_profile, config};
 use crate::lexing_equals_oracle::check_groups;
 use grammask::grammar::{Code, EmbeddedTexts, Grammar, GrammarBuilder, Span, Terminal};
 use grammask::lexing::reference::LexedReference;
@@ -297,8 +297,7 @@ fn texts(embedded: &[Embedded<'_>]) -> Vec<EmbeddedTexts> {
 
 #[test]
 fn masks_equal_brute_force() {
-    let config = crate::generators::config(1500);
-    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let mut runner = proptest::test_runner::TestRunner::new(config(by_profile(250, 1500)));
     let strategy = (
         proptest::collection::vec(crate::generators::lexed::definition(), 4),
         crate::generators::embedding_grammar(1, 7),
@@ -332,7 +331,7 @@ fn masks_equal_brute_force() {
 /// Maxima that do not constrain most tokens, so that masks are composed. Every byte is a token.
 #[test]
 fn masks_with_ample_maxima_equal_brute_force() {
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(500));
+    let mut runner = proptest::test_runner::TestRunner::new(config(by_profile(100, 500)));
     let strategy = (
         proptest::collection::vec(crate::generators::lexed::definition(), 4),
         crate::generators::embedding_grammar(1, 1),

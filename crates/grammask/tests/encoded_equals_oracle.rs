@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::generators::GrammarSketch;
 use crate::generators::lexed::{BLOCK_CASES, blocks_definition, definition, delimited_definition};
+use crate::generators::{GrammarSketch, by_profile, config};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::{EmbeddedTexts, Grammar, Terminal};
 use grammask::lexing::reference::LexedReference;
@@ -343,7 +343,7 @@ impl EmbeddedReference for PlainOracle<'_> {
 
 #[test]
 fn masks_equal_the_product_of_decoder_and_recogniser() {
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(2500));
+    let mut runner = proptest::test_runner::TestRunner::new(config(by_profile(250, 2500)));
     let strategy = (
         prop_oneof![crate::generators::grammar(), crate::generators::embedding_grammar(1, 7)],
         prop::collection::vec(crate::generators::grammar(), 4),
@@ -499,7 +499,7 @@ fn check_mask(recognizer: &LexedRecognizer, set: grammask::SetId, vocabulary: &V
 #[test]
 fn lexed_texts_are_those_that_decode() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(150));
+    let mut runner = proptest::test_runner::TestRunner::new(config(150));
     let result = runner.run(&definition(), |definition| {
         check_lexed(
             &definition,
@@ -520,7 +520,7 @@ fn lexed_texts_are_those_that_decode() {
 #[test]
 fn delimited_texts_are_those_that_decode() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(60));
+    let mut runner = proptest::test_runner::TestRunner::new(config(60));
     let result = runner.run(&delimited_definition(), |definition| {
         let pieces = ["a", "\\u0061", "b", " ", "(", "\\u0028", ")"];
         check_lexed(&definition, std::slice::from_ref(&json), &pieces, 5);
@@ -548,7 +548,7 @@ fn with_line_feeds(mut definition: LexedDefinition) -> LexedDefinition {
 #[test]
 fn lines_of_an_indented_block_are_those_that_decode() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(300));
+    let mut runner = proptest::test_runner::TestRunner::new(config(by_profile(60, 300)));
     let prefixes = prop::sample::select(vec![" ", "  ", "   ", " b", "b ", "bb  "]);
     let result = runner.run(&(definition(), prefixes), |(definition, prefix)| {
         if definition.lexer.is_dynamic() {
@@ -574,6 +574,7 @@ fn lines_of_an_indented_block_are_those_that_decode() {
 fn columns_are_those_of_the_decoded_text() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
     let quoted = CharacterEncoding::LinePrefix(">  ".into());
+    let (most, fewer) = by_profile((6, 5), (7, 6));
     for case in BLOCK_CASES {
         let definition = blocks_definition(case);
         let tabs = if case.newline.contains("\\t") { "\\t" } else { " " };
@@ -581,16 +582,16 @@ fn columns_are_those_of_the_decoded_text() {
             &definition,
             std::slice::from_ref(&json),
             &["x", ":", "\\n", "\\u000A", " ", "\\u0020", tabs, "(", ")"],
-            6,
+            fewer,
         );
-        check_lexed(&definition, std::slice::from_ref(&quoted), &["x", ":", "\n>  ", " ", "(", ")"], 7);
+        check_lexed(&definition, std::slice::from_ref(&quoted), &["x", ":", "\n>  ", " ", "(", ")"], most);
         let marked = CharacterEncoding::indented_block(">  ").expect("a prefix");
-        check_lexed(&definition, std::slice::from_ref(&marked), &["x", ":", "\n>  ", "\n>", " ", "("], 7);
+        check_lexed(&definition, std::slice::from_ref(&marked), &["x", ":", "\n>  ", "\n>", " ", "("], most);
         let block = CharacterEncoding::indented_block("  ").expect("a prefix");
-        check_lexed(&definition, std::slice::from_ref(&block), &["x", ":", "\n  ", "\n", " ", "("], 7);
-        check_lexed(&definition, &[block, json.clone()], &["x", ":", "\\n  ", "\\u000A", " ", ")"], 6);
+        check_lexed(&definition, std::slice::from_ref(&block), &["x", ":", "\n  ", "\n", " ", "("], most);
+        check_lexed(&definition, &[block, json.clone()], &["x", ":", "\\n  ", "\\u000A", " ", ")"], fewer);
         let both = [quoted.clone(), json.clone()];
-        check_lexed(&definition, &both, &["x", ":", "\\n>  ", "\\n\\u003e \\u0020", " ", "("], 6);
+        check_lexed(&definition, &both, &["x", ":", "\\n>  ", "\\n\\u003e \\u0020", " ", "("], fewer);
     }
 }
 
@@ -601,18 +602,19 @@ fn columns_of_python_are_those_of_the_decoded_text() {
     let json = CharacterEncoding::JsonString(JsonEscapes::Any);
     let block = CharacterEncoding::indented_block("  ").expect("a prefix");
     let eight = " ".repeat(8);
+    let (most, fewer) = by_profile((5, 4), (6, 5));
     for case in BLOCK_CASES.into_iter().filter(|case| case.measure == IndentationMeasure::Python) {
         let definition = blocks_definition(case);
         let grammar = LexedGrammar::new(&definition, &Limits::default()).expect("a good grammar");
         PreparedGrammar::new(grammar, &Limits::default()).expect("a good grammar");
         let plain = ["x\n", "x:\n", "\t", " ", &eight, "\u{c}", "\\\n", "#\n"];
-        check_lexed(&definition, &[], &plain, 6);
-        check_lexed(&definition, &[], &["x\n", "x:\n", "\t", " ", "\n", "#\\", "\\"], 6);
+        check_lexed(&definition, &[], &plain, most);
+        check_lexed(&definition, &[], &["x\n", "x:\n", "\t", " ", "\n", "#\\", "\\"], most);
         let escaped = ["x\\n", "x:\\u000a", "\\t", " ", &eight, "\\f", "\\\\\\n", "\\u005c"];
-        check_lexed(&definition, std::slice::from_ref(&json), &escaped, 5);
+        check_lexed(&definition, std::slice::from_ref(&json), &escaped, fewer);
         let indented = ["x\n  ", "x:\n  ", "\n", "\t", &eight, "\u{c}", "\\\n  ", "\\\n", "#\\"];
-        check_lexed(&definition, std::slice::from_ref(&block), &indented, 5);
+        check_lexed(&definition, std::slice::from_ref(&block), &indented, fewer);
         let both = ["x\\n  ", "x:\\n  ", "\\n", "\\t", &eight, "\\\\\\n  ", "#\\\\", "  "];
-        check_lexed(&definition, &[block.clone(), json.clone()], &both, 5);
+        check_lexed(&definition, &[block.clone(), json.clone()], &both, fewer);
     }
 }

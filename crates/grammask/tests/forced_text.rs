@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use crate::generators::Step;
+use crate::generators::{Step, by_profile, config};
 use grammask::vocabulary::{TokenId, TokenTexts, Vocabulary};
 use grammask::{CompileOptions, CompiledGrammar, EndMode, Limits, Matcher, frontends};
 use proptest::prelude::*;
@@ -147,7 +147,7 @@ fn forced_text_begins_every_continuation() {
         prop::collection::vec(any::<Index>(), 12),
         end,
     );
-    proptest!(crate::generators::config(1500), |((grammar, merges, walk, choices, end) in strategy)| {
+    proptest!(config(by_profile(300, 1500)), |((grammar, merges, walk, choices, end) in strategy)| {
         let pairs = BytePairs::new(&merges);
         // If the grammar counts or names tokens, the only token of a mask may be one that a tokenizer would not choose.
         let is_plain = !["any!", "<", "except!"].iter().any(|word| grammar.kbnf().contains(word));

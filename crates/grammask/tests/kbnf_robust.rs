@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::generators::by_profile;
 use grammask::Limits;
 use grammask::frontends::kbnf;
 use grammask::grammar::{Code, GrammarError, Severity};
@@ -298,7 +299,8 @@ fn repeated_pieces() {
         PIECES.iter().chain(&["\"\\\"\n", "#x ", "# ", "{ {", "<a", "[a", "a-", "1 ", "`x", "((*", "%\n"])
     {
         for separator in ["", " ", "\n"] {
-            let pieces = vec![*piece; 200_000 / (piece.len() + separator.len())].join(separator);
+            let pieces =
+                vec![*piece; by_profile(100_000, 200_000) / (piece.len() + separator.len())].join(separator);
             timed(piece, || {
                 let _ = read(pieces.as_bytes());
                 let _ = read(format!("start ::= {pieces};").as_bytes());

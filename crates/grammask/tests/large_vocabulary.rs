@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::generators::by_profile;
 use grammask::frontends::json_schema::{self, SchemaOptions};
 use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
@@ -78,7 +79,7 @@ fn compare_grammar(grammar: &Grammar, runs: &[&str], texts: usize, steps: usize)
         CompiledGrammar::new(grammar, vocabulary.clone(), options).expect("a compiled grammar")
     });
     let mut random = Random(7);
-    for _ in 0..texts {
+    for _ in 0..by_profile(texts.div_ceil(3), texts) {
         let mut matchers = compiled.each_ref().map(CompiledGrammar::matcher);
         for _ in 0..steps {
             let known = matchers[0].lookup_mask().cloned();

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::generators::by_profile;
 use grammask::automata::regex;
 use grammask::frontends::kbnf;
 use grammask::grammar::{Grammar, GrammarBuilder, NodeId, Terminal, ValueEquality};
@@ -113,7 +114,7 @@ fn compare(name: &str, grammar: &Grammar, texts: usize, steps: usize) {
     let mut random = Random(7);
     let mut times = [0.0; 2];
     let mut masks = 0;
-    for _ in 0..texts {
+    for _ in 0..by_profile(texts.div_ceil(3), texts) {
         let mut matchers: [Matcher; 2] = compiled.each_ref().map(CompiledGrammar::matcher);
         for _ in 0..steps {
             let mut results = Vec::new();

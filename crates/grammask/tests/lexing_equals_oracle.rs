@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::generators::lexed::{BLOCK_CASES, blocks_definition, definition, lexical_definition};
+use crate::generators::{by_profile, config};
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
 use grammask::grammar::Code;
 use grammask::lexing::reference::LexedReference;
@@ -67,7 +68,7 @@ fn vocabulary() -> impl Strategy<Value = Vec<Vec<u8>>> {
 
 #[test]
 fn engine_equals_oracle() {
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(3000));
+    let mut runner = proptest::test_runner::TestRunner::new(config(by_profile(500, 3000)));
     let result = runner.run(&(definition(), vocabulary()), |(definition, tokens)| {
         check(&definition, &tokens, b"ab ", TextBounds::up_to(LONGEST));
         Ok(())
@@ -85,7 +86,7 @@ fn lexical_rules_equal_oracle() {
         tokens.extend(b"ab ()<>".iter().map(|&byte| vec![byte]));
         tokens
     });
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(1500));
+    let mut runner = proptest::test_runner::TestRunner::new(config(by_profile(250, 1500)));
     let result = runner.run(&(lexical_definition(), vocabulary), |(definition, tokens)| {
         check(&definition, &tokens, b"ab ()<>", WITH_LEXICAL_RULES);
         Ok(())
@@ -137,7 +138,7 @@ fn characters_in_lexemes_equal_oracle() {
             rhs.map(|rhs| ProductionSource { lhs: "texts".to_owned(), rhs, priority: 0 }).collect();
         LexedDefinition { terminals, productions, start: "texts".to_owned(), ..LexedDefinition::default() }
     });
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(200));
+    let mut runner = proptest::test_runner::TestRunner::new(config(by_profile(50, 200)));
     let result = runner.run(&(texts, vocabulary), |(definition, tokens)| {
         check(&definition, &tokens, &ALPHABET, TextBounds::up_to(LONGEST));
         Ok(())
@@ -314,7 +315,7 @@ fn blocks_equal_oracle() {
                 (IndentationMeasure::Python, false) => b"x:\n \t\x0c\\",
                 (IndentationMeasure::Python, true) => b"x:\n \t#\\",
             },
-            TextBounds::up_to(LONGEST_WITH_BLOCKS),
+            TextBounds::up_to(by_profile(LONGEST_WITH_BLOCKS - 1, LONGEST_WITH_BLOCKS)),
         );
     }
 }

@@ -1,13 +1,13 @@
 //! Property: on random grammars, vocabularies and walks the engine agrees with the oracles bit for bit.
 //!
 //! At every step of a walk the mask equals the brute-force mask of the textbook recogniser on the original grammar,
-//! `accept` accepts exactly the tokens of the mask, and completeness is equal. `GRAMMASK_CASES=50` is the long profile;
+//! `accept` accepts exactly the tokens of the mask, and completeness is equal. `GRAMMASK_PROFILE=long` runs more cases;
 //! the test prints the number of compared masks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::generators::{GrammarSketch, Step};
+use crate::generators::{GrammarSketch, Step, by_profile, config};
 use grammask::frontends::json_schema::{self, KeyOrder, SchemaOptions, Whitespace};
 use grammask::grammar::{Code, Grammar};
 use grammask::masks::brute_force;
@@ -35,24 +35,24 @@ struct Options {
 
 #[test]
 fn masks_equal_brute_force() {
-    run(2000, false);
+    run(by_profile(400, 2000), false);
     assert!(QUICK.load(Ordering::Relaxed) > 0, "no mask was quick");
 }
 
 #[test]
 fn masks_equal_brute_force_when_everything_is_forgotten() {
-    run(500, true);
+    run(by_profile(100, 500), true);
     assert!(MOVED.load(Ordering::Relaxed) > 0, "no text moved over to new tables");
 }
 
 #[test]
 fn masks_of_sets_of_tokens_equal_brute_force() {
-    run_on(crate::generators::token_grammar(), 1000, false);
+    run_on(crate::generators::token_grammar(), by_profile(200, 1000), false);
 }
 
 #[test]
 fn masks_of_counted_tokens_equal_brute_force() {
-    run_on(crate::generators::counting_grammar(), 1000, false);
+    run_on(crate::generators::counting_grammar(), by_profile(200, 1000), false);
 }
 
 /// `a` requires `c`, which must not occur. Further members may follow `a` for ever, but finitely many parts complete a
@@ -122,7 +122,7 @@ fn masks_of_selections_equal_brute_force() {
     let pieces = pieces.iter().map(|piece| Some(piece.as_bytes().to_vec()));
     let texts: TokenTexts = bytes.chain(pieces).chain([None]).collect();
     let end = texts.len() - 1;
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(400));
+    let mut runner = proptest::test_runner::TestRunner::new(config(by_profile(100, 400)));
     let result = runner.run(&(schemas, crate::generators::walk(24)), |(schema, walk)| {
         let (values, required, needs, bounds, (any_order, open, is_array), excluded) = schema;
         let member = |index: usize| match values[index] {
@@ -181,8 +181,7 @@ fn run(cases: u32, forgets: bool) {
 }
 
 fn run_on(grammars: impl Strategy<Value = GrammarSketch>, cases: u32, forgets: bool) {
-    let config = crate::generators::config(cases);
-    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let mut runner = proptest::test_runner::TestRunner::new(config(cases));
     let strategy = (
         grammars,
         crate::generators::vocabulary(),

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use crate::generators::{GrammarSketch, VocabularySketch};
+use crate::generators::{GrammarSketch, VocabularySketch, by_profile, config};
 use grammask::automata::{TermId, Terms};
 use grammask::grammar::{Grammar, Node, Terminal, TokenReference};
 use grammask::masks::brute_force;
@@ -417,7 +417,7 @@ fn compare(sketch: &GrammarSketch, words: &VocabularySketch, picks: &[Index]) ->
 }
 
 proptest! {
-    #![proptest_config(crate::generators::config(300))]
+    #![proptest_config(config(by_profile(100, 300)))]
 
     #[test]
     fn textbook_earley_matches_the_relations(

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::generators::config;
 use crate::generators::lexed::definition;
 use crate::lexing_equals_oracle::{WITH_LEXICAL_RULES, check};
 use grammask::frontends::kbnf;
@@ -187,7 +188,7 @@ fn compare(outer: &LexedDefinition, other: &Grammar, text: &str) {
 fn terminals_of_other_grammars_equal_their_words() {
     let lexer = select(&[LexerKind::Basic, LexerKind::Contextual][..]);
     let strategy = (definition(), lexer, other_grammar());
-    let mut runner = proptest::test_runner::TestRunner::new(crate::generators::config(2500));
+    let mut runner = proptest::test_runner::TestRunner::new(config(2500));
     let result = runner.run(&strategy, |(mut outer, lexer, text)| {
         (outer.lexer, outer.parser) = (lexer, ParserKind::Lalr);
         let is_used =

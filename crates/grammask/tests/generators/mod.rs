@@ -28,6 +28,11 @@ const ALPHABET: [&str; 5] = ["a", "b", "c", "é", "你"];
 /// The special tokens of all generated vocabularies.
 const SPECIAL: [&str; 2] = ["<|x|>", "<|y|>"];
 
+/// A number of cases or a length of texts: `long` with `GRAMMASK_PROFILE=long`, else `short`.
+pub fn by_profile<T>(short: T, long: T) -> T {
+    if std::env::var("GRAMMASK_PROFILE").is_ok_and(|profile| profile == "long") { long } else { short }
+}
+
 /// `cases` cases from a fixed seed, so that every run is the same. `GRAMMASK_CASES` multiplies their number, and
 /// `GRAMMASK_SEED` selects another seed.
 pub fn config(cases: u32) -> Config {
