@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from grammask import _grammask
 from grammask._grammask import Limits, Vocabulary
@@ -18,13 +18,14 @@ from grammask.sources import SourceKey, source_digest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from typing_extensions import Self
 
     from grammask._grammask import CompiledGrammar
     from grammask.ambiguity import AmbiguityReport
     from grammask.errors import Diagnostic
+    from grammask.markdown import OtherBlocks
     from grammask.readers.encoded import Encoding, Spellings
     from grammask.sources import EngineGrammar, Source
 
@@ -333,12 +334,25 @@ class Grammar(GrammarAlgebra, GrammarReaders):
 
     @staticmethod
     def markdown_answer(
-        code: Mapping[str, Grammar | Literal[True]] | Iterable[str], **options: Any
+        code: Mapping[str, Grammar | Literal[True]] | Iterable[str],
+        *,
+        other: OtherBlocks = "free",
+        fences: Sequence[str] = ("```",),
+        max_indent: int = 0,
+        max_quotations: int = 0,
+        min_blocks: int = 0,
     ) -> Grammar:
         """Calls :func:`grammask.texts.markdown_answer`."""
         from grammask.texts import markdown_answer
 
-        return markdown_answer(code, **options)
+        return markdown_answer(
+            code,
+            other=other,
+            fences=fences,
+            max_indent=max_indent,
+            max_quotations=max_quotations,
+            min_blocks=min_blocks,
+        )
 
     @staticmethod
     def html_page() -> Grammar:
