@@ -350,8 +350,13 @@ def test_documents_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_resolver_without_end_is_stopped() -> None:
-    with pytest.raises(LimitExceeded):
-        Grammar.from_json_schema({"$ref": "https://example.org/0"}, resolver=lambda uri: {"$ref": uri + "0"})
+    schema = {"$ref": "https://example.org/0"}
+    limits = Limits(seconds=0.5)
+    with pytest.raises(LimitExceeded, match="500 ms"):
+        Grammar.from_json_schema(schema, resolver=lambda uri: {"$ref": uri + "0"}, limits=limits)
+    many = {"anyOf": [{"$ref": f"https://example.org/{count}"} for count in range(1001)]}
+    with pytest.raises(LimitExceeded, match="more than 1000 documents"):
+        Grammar.from_json_schema(schema, resolver=lambda uri: many)
 
 
 def test_the_compile_cache_tells_options_apart() -> None:

@@ -46,10 +46,11 @@ def resolve(
 
     Raises:
         GrammarError: The schema or a document is not JSON.
-        LimitExceeded: There are more than 1,000 documents.
+        LimitExceeded: There are more than 1,000 documents, or a limit of the request is exceeded.
     """
     asked: set[str] = set()
     while True:
+        _grammask.check_limits()
         missing = [uri for uri in _grammask.missing_documents(text, options, limits) if uri not in asked]
         if not missing:
             return options
