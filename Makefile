@@ -27,7 +27,6 @@ RECORD ?=
 # Execution counts of benches/training.py for profile-guided optimisation; `make profile` renews them.
 PROFILE := crates/grammask-python/grammask.profdata.gz
 COUNTS := target/profile/grammask.profdata
-PROFDATA = $$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata
 OPTIMISED := RUSTFLAGS="$(RUSTFLAGS) -Cprofile-use=$(CURDIR)/$(COUNTS) -Cllvm-args=-no-pgo-warn-mismatch"
 
 # The oldest Rust release that builds the crates, stated in Cargo.toml.
@@ -108,9 +107,8 @@ profile: $(DEVELOPMENT) ## renews the counts for profile-guided optimisation
 		PYTHONPATH=target/profile/site LLVM_PROFILE_FILE=target/profile/run/$$part.profraw \
 			$(BIN)/python benches/training.py $$part || exit 1; \
 	done
-	$(PROFDATA) merge --text -weighted-input=300,target/profile/run/common.profraw -weighted-input=1,target/profile/run/features.profraw \
-		| $(BIN)/python benches/frequent_functions.py > target/profile/frequent.proftext
-	$(PROFDATA) merge -o $(COUNTS) target/profile/frequent.proftext
+	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge --sparse -o $(COUNTS) \
+		-weighted-input=300,target/profile/run/common.profraw -weighted-input=1,target/profile/run/features.profraw
 	gzip -9nc $(COUNTS) > $(PROFILE)
 
 # One HTML file, which needs no server; `grammask serve` serves its second copy.
