@@ -207,6 +207,16 @@ fn completions_equal_brute_force() {
     check_random(definition(), select(SPELLABLE), b"ab ", 4);
 }
 
+/// The byte that is no token by itself begins more terminals per byte than the others.
+#[test]
+fn upper_bounds_count_lexemes_that_only_longer_tokens_have() {
+    let terminals = [("OPEN", "/z|a{8}/"), ("CLOSE", "cccccccc"), ("X", "x")];
+    let definition = crate::lexed_matcher::definition(&terminals, &["start:OPEN start CLOSE", "start:X"]);
+    let bounded = BOUNDED.load(Ordering::Relaxed);
+    check(&definition, b"zzzzzzzx", b"acx", 4);
+    assert!(BOUNDED.load(Ordering::Relaxed) > bounded);
+}
+
 #[test]
 fn completions_of_lexical_rules_equal_brute_force() {
     let bytes = select(vec![&b" ()<>ab"[..], b" ()<>ab", b"()ab", b" ()b"]);

@@ -20,7 +20,7 @@
 //! The lower bound of an Earley set is weaker than that of a stack. So is that of a stack whose parser resolves conflicts,
 //! since it may be unable to parse the sentences that the bound counts. Where no completion exists the bound may then
 //! be finite. LALR(1) tables with resolved conflicts have a [plan](crate::analysis::viable_completion) that completes
-//! every live run, so their searches end if all lexemes can be spelled. In the other grammars with weak bounds the search
+//! every live run, so their searches end if all terminals can be spelled. In the other grammars with weak bounds the search
 //! gives up after a number of runs, and the set counts as one without a completion. These are all runs whose estimate is at
 //! most the length of the completion. The search from the next set of a completion expands some of these and no others, so
 //! it succeeds too. Their number must not depend on earlier searches, so it is that of the bounds that these did not raise.

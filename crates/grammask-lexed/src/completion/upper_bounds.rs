@@ -41,9 +41,9 @@ pub(crate) struct UpperBounds {
 }
 
 impl UpperBounds {
-    /// Computes the bounds for grammars with LALR(1) tables whose open lexemes can become all of their terminals in `bytes`.
-    /// `None` for refined ones, and if completions may grow without a bound, or the newlines that one block needs. None
-    /// ignores a rule: after one the parser would return to the state before it, which is no step of the plan.
+    /// Computes the bounds of a grammar with LALR(1) tables and without ignored rules, whose open lexemes can become all of
+    /// their terminals in `bytes`. After an ignored rule the parser returns to the state before it, which is no step of the
+    /// plan. `None` for refined grammars, and if completions may grow without a bound, or the newlines that one block needs.
     ///
     /// # Errors
     /// When a limit is exceeded.
