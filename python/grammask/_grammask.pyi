@@ -1108,10 +1108,8 @@ class CompiledGrammar:
         distinct cached masks; ``mask_bytes``: their memory; ``masks_composed``, ``masks_recalled`` and
         ``masks_walked``: masks that were computed from summaries, found by the equivalence cache, or computed by a
         walk along the token trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries of this grammar,
-        and of the summaries and masks that are cached with the vocabulary for all grammars; ``budget_masks_exact`` and
-        ``budget_masks_bounded``: distinct masks under scarce budgets, with all tokens after which the text can be
-        finished within the budget, or without some of them, which an upper bound excluded; ``budget_bytes``: memory of
-        the costs of states.
+        and of the summaries and masks that are cached with the vocabulary for all grammars; ``budget_masks``: distinct
+        masks under scarce budgets; ``budget_bytes``: memory of the costs of states.
         """
 
 @final
@@ -1361,9 +1359,8 @@ class Matcher:
     def tokens_to_finish(self) -> int:
         """The number of tokens with which the text can be finished: the least sufficient budget. 0 after the end.
 
-        For vocabularies of at most 1,024 ids it is the smallest possible number, unless the search takes too much work;
-        for others it is the fewest tokens that spell the shortest completion in bytes, or in states with more than 512
-        items the number of its bytes.
+        It is the fewest tokens that spell the shortest completion in bytes, or in states with more than 512 items the
+        number of its bytes, so a few more than the fewest possible.
 
         Raises:
             GrammarSemanticError: No completion is known (code ``no-completion``).

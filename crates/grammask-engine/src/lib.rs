@@ -40,7 +40,7 @@ mod tokens;
 mod walk;
 
 pub use anonymous_values::{AnonymousValues, CompletionDependence, EngineValueId};
-pub use bound_texts::BoundTexts;
+pub use bound_texts::{BoundTexts, UnboundedText};
 pub use completion::{CompletionStep, Reach, ShortestCompletion, TokenGrowth, TokenGrowths};
 pub use inside_terminal::{FollowingState, InsideTerminal};
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};

@@ -9,7 +9,7 @@ use grammask_vocabulary::Vocabulary;
 
 use crate::{
     AnonymousValues, BoundTexts, InsideTerminal, LexerReading, Reach, SetId, ShortestCompletion, TokenEvent,
-    TokenGrowths, TokenMatch,
+    TokenGrowths, TokenMatch, UnboundedText,
 };
 
 /// A terminal that can come next or has begun.
@@ -168,8 +168,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
         false
     }
 
-    /// The states with unknown bound texts, if the grammar binds texts to names, and every state has an upper bound of the
-    /// tokens that finish its text.
+    /// The states with unknown bound texts of a grammar that binds texts to names, or why some state has no known upper
+    /// bound of the tokens that finish its text.
     ///
     /// # Errors
     /// When a limit is exceeded.
@@ -177,9 +177,9 @@ pub trait Engine: fmt::Debug + Send + Sync {
         &self,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
-    ) -> Result<Option<&dyn BoundTexts>, LimitExceeded> {
+    ) -> Result<Result<&dyn BoundTexts, UnboundedText>, LimitExceeded> {
         let _ = (vocabulary, deadline);
-        Ok(None)
+        Ok(Err(UnboundedText::InsidePart))
     }
 
     /// The states with anonymous values, if states depend on the values that a text has.
@@ -330,20 +330,6 @@ pub trait Engine: fmt::Debug + Send + Sync {
     ) -> Result<bool, LimitExceeded> {
         let _ = (vocabulary, deadline);
         Ok(true)
-    }
-
-    /// A lower bound of the length of the completions of a state, which is reduced by each step by at most one; `None`
-    /// if there is no completion.
-    ///
-    /// # Errors
-    /// When a limit is exceeded.
-    fn completion_at_least(
-        &self,
-        set: SetId,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<u32>, LimitExceeded> {
-        Ok(self.shortest_completion(set, vocabulary, deadline)?.map(|completion| completion.length))
     }
 
     /// An upper bound of the length of the shortest completion of every state, and of the tokens that spell it; `None`

@@ -389,10 +389,8 @@ impl PyCompiledGrammar {
     /// distinct cached masks; ``mask_bytes``: their memory; ``masks_composed``, ``masks_recalled`` and
     /// ``masks_walked``: masks that were computed from summaries, found by the equivalence cache, or computed by a
     /// walk along the token trie; ``summary_bytes`` and ``vocabulary_bytes``: memory of the summaries of this grammar,
-    /// and of the summaries and masks that are cached with the vocabulary for all grammars; ``budget_masks_exact`` and
-    /// ``budget_masks_bounded``: distinct masks under scarce budgets, with all tokens after which the text can be
-    /// finished within the budget, or without some of them, which an upper bound excluded; ``budget_bytes``: memory of
-    /// the costs of states.
+    /// and of the summaries and masks that are cached with the vocabulary for all grammars; ``budget_masks``: distinct
+    /// masks under scarce budgets; ``budget_bytes``: memory of the costs of states.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let masks = self.compiled.cache().statistics();
         let stats = PyDict::new(py);
@@ -408,8 +406,7 @@ impl PyCompiledGrammar {
         stats.set_item("summary_bytes", masks.rule_bytes)?;
         stats.set_item("vocabulary_bytes", masks.vocabulary_bytes)?;
         let budgets = self.compiled.cache().budget_statistics();
-        stats.set_item("budget_masks_exact", budgets.exact_masks)?;
-        stats.set_item("budget_masks_bounded", budgets.bounded_masks)?;
+        stats.set_item("budget_masks", budgets.masks)?;
         stats.set_item("budget_bytes", budgets.bytes)?;
         Ok(stats)
     }

@@ -358,9 +358,8 @@ impl PyMatcher {
 
     /// The number of tokens with which the text can be finished: the least sufficient budget. 0 after the end.
     ///
-    /// For vocabularies of at most 1,024 ids it is the smallest possible number, unless the search takes too much work;
-    /// for others it is the fewest tokens that spell the shortest completion in bytes, or in states with more than 512
-    /// items the number of its bytes.
+    /// It is the fewest tokens that spell the shortest completion in bytes, or in states with more than 512 items the
+    /// number of its bytes, so a few more than the fewest possible.
     ///
     /// Raises:
     ///     GrammarSemanticError: No completion is known (code ``no-completion``).

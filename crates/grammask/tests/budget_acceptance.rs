@@ -3,33 +3,32 @@
 //! A case is a random combination of grammar, vocabulary, end, budget and sampler. At every token the mask is compared
 //! with its definition: the tokens that are legal without a budget and whose text can be finished with what remains.
 //! While the budget is ample these are all tokens that are legal without one. The costs of the definition are those of
-//! the matcher; on small vocabularies they are compared with brute force.
+//! the matcher; `budgets_equal_oracle` compares them with brute force.
 //!
 //! `GRAMMASK_CASES=100` runs 100,000 combinations.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use crate::generators::distances::{Cost, DistanceGraph, state};
 use crate::generators::lexed::{BLOCK_CASES, blocks_definition};
 use crate::generators::values::{BINDING_CASES, binding_grammar};
 use crate::generators::{GrammarSketch, VocabularySketch};
+use crate::lexing_equals_oracle::check_groups;
 use grammask::automata::encoding::{CharacterEncoding, JsonEscapes};
-use grammask::grammar::{Code, Grammar, GrammarBuilder, GrammarError, Span};
+use grammask::grammar::{Code, Grammar, GrammarBuilder, GrammarError, Span, Terminal};
 use grammask::lexing::{LexedDefinition, LexedGrammar};
 use grammask::vocabulary::{TokenId, Vocabulary};
-use grammask::{BudgetError, CompileOptions, CompiledGrammar, EndMode, Limits, Matcher};
+use grammask::{
+    BudgetError, CompileOptions, CompiledGrammar, Deadline, EmbeddedGrammar, EndMode, Limits, Matcher,
+};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// Combinations of each kind of grammar.
 const CASES: u32 = 125;
-/// Number of ids of a large vocabulary, more than those for which the fewest tokens are searched for.
-const LARGE: usize = 1025;
-/// Maximum size of states whose costs are compared with brute force.
-const MAX_ITEMS: usize = 256;
 /// Texts are not followed for more tokens than this. The rest of a text takes the cheapest tokens.
 const MAX_TOKENS: usize = 40;
 
@@ -58,7 +57,6 @@ enum Budget {
 /// What a case draws besides its grammar and its vocabulary.
 #[derive(Clone, Debug)]
 struct Draw {
-    is_large: bool,
     end: EndMode,
     budget: Budget,
     sampler: Sampler,
@@ -75,9 +73,12 @@ fn draw() -> impl Strategy<Value = Draw> {
     let sampler = select(vec![Uniform, GreatestCost, Openers, Longest, Shortest, Endless]);
     let indices = proptest::collection::vec(any::<Index>(), MAX_TOKENS);
     let end = select(vec![EndMode::Eos, EndMode::Eager]);
-    (proptest::bool::weighted(0.25), end, budget, sampler, indices).prop_map(
-        |(is_large, end, budget, sampler, indices)| Draw { is_large, end, budget, sampler, indices },
-    )
+    (end, budget, sampler, indices).prop_map(|(end, budget, sampler, indices)| Draw {
+        end,
+        budget,
+        sampler,
+        indices,
+    })
 }
 
 /// How the combinations ended.
@@ -91,8 +92,6 @@ struct Counts {
     masks: u64,
     /// Masks that are smaller than without a budget.
     narrowed: u64,
-    /// Masks compared with brute force.
-    brute_force: u64,
     /// Combinations whose grammar does not compile.
     refused: u64,
     /// Combinations for which no completion is known, so that no budget is accepted.
@@ -190,8 +189,6 @@ fn check(compiled: &Arc<CompiledGrammar>, draw: &Draw, counts: &mut Counts) {
         Budget::Ample => 1 << 20,
     };
     text.set_budget(Some(budget)).expect("it suffices");
-    // The search for the fewest tokens gives up where states are large.
-    let oracle = if draw.is_large { None } else { DistanceGraph::new(&compiled.matcher(), MAX_ITEMS) };
     for &index in &draw.indices {
         if text.is_finished() {
             break;
@@ -210,19 +207,6 @@ fn check(compiled: &Arc<CompiledGrammar>, draw: &Draw, counts: &mut Counts) {
         assert!(legal.iter().map(|&(token, _)| token).eq(mask.iter().copied()), "{left} left: {mask:?}");
         counts.masks += 1;
         counts.narrowed += u64::from(mask.len() < all.len());
-        if let Some(oracle) = oracle.as_ref().filter(|oracle| oracle.has_state(&text)) {
-            let here = state(&text);
-            if let Some(expected) = oracle.mask(here, left) {
-                assert_eq!(mask, expected, "{left} left");
-                counts.brute_force += 1;
-            }
-            let brute_force = oracle.next.contains_key(&here).then(|| oracle.cost(here));
-            match brute_force {
-                Some(Cost::Fewest(tokens)) => assert_eq!(cost(&text).expect("no limit"), Some(tokens)),
-                Some(Cost::Endless) => panic!("a budget was accepted"),
-                Some(Cost::Unknown) | None => {}
-            }
-        }
         let token = sample(draw.sampler, &text, &legal, index);
         assert!(text.accept(token).expect("no limit"));
     }
@@ -258,10 +242,7 @@ fn run<G: Debug>(
     let cases = u64::from(config.cases);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let counts = std::cell::RefCell::new(Counts::default());
-    let result = runner.run(&(grammars, vocabularies, draw()), |(grammar, mut vocabulary, draw)| {
-        if draw.is_large {
-            vocabulary.size = LARGE;
-        }
+    let result = runner.run(&(grammars, vocabularies, draw()), |(grammar, vocabulary, draw)| {
         let mut options = CompileOptions::default();
         options.end = draw.end;
         match compile(&grammar, Arc::new(vocabulary.build()), options) {
@@ -276,7 +257,7 @@ fn run<G: Debug>(
         panic!("{error}");
     }
     assert_eq!(counts.finished + counts.refused + counts.endless + counts.limited, cases);
-    assert!(counts.finished > cases / 10 && counts.narrowed > 0 && counts.brute_force > 0);
+    assert!(counts.finished > cases / 10 && counts.narrowed > 0);
 }
 
 fn run_grammars(grammars: impl Strategy<Value = GrammarSketch>) {
@@ -400,4 +381,70 @@ fn texts_with_bound_names() {
             CompiledGrammar::new(&binding_grammar(source), vocabulary, options)
         });
     }
+}
+
+/// A lexed grammar inside others: before a byte that its texts do not have, before one that they may have, and as one of two
+/// alternatives.
+#[test]
+fn texts_around_lexed_grammars() {
+    let outer = [(&[&b"<"[..], b""][..], &b">"[..]), (&[b""], b"ba"), (&[b"a", b"<"], b" a")];
+    let grouped = AtomicU64::new(0);
+    for (before, after) in outer {
+        let definitions = crate::generators::lexed::definition();
+        run(definitions, crate::generators::vocabulary_of(b"ab <>"), |definition, vocabulary, options| {
+            let limits = Limits::default();
+            let part = EmbeddedGrammar::lexed(LexedGrammar::new(definition, &limits)?, &limits)?;
+            let grammar = grammar_around(&part, before, after);
+            let compiled =
+                CompiledGrammar::with_embedded(&grammar, std::slice::from_ref(&part), vocabulary, options)?;
+            grouped.fetch_add(grouped_tokens(&compiled), Ordering::Relaxed);
+            Ok(compiled)
+        });
+    }
+    let grouped = grouped.into_inner();
+    assert!(grouped > 500, "only {grouped} tokens in groups");
+}
+
+/// Some texts, an embedded grammar, and a text, each of them once.
+fn grammar_around(part: &EmbeddedGrammar, before: &[&[u8]], after: &[u8]) -> Grammar {
+    let mut builder = GrammarBuilder::new("");
+    let start = builder.nonterminal("start", Span::default());
+    let terminal = Terminal::Embedded { grammar: builder.embed(part.texts()), tokens: None };
+    let part = builder.terminal(terminal, "part", Span::default());
+    let after = builder.literal(after, Span::default());
+    let mut bodies = Vec::new();
+    for before in before {
+        let mut nodes = vec![part, after];
+        if !before.is_empty() {
+            nodes.insert(0, builder.literal(before, Span::default()));
+        }
+        bodies.push(builder.sequence(nodes, Span::default()));
+    }
+    let body = builder.choice(bodies, Span::default());
+    builder.define(start, body, Span::default());
+    builder.finish(start)
+}
+
+/// Compares the groups of tokens in the first states; returns the number of tokens in them.
+fn grouped_tokens(compiled: &Arc<CompiledGrammar>) -> u64 {
+    const STATES: usize = 40;
+    let deadline = Deadline::after(Duration::from_secs(60));
+    let mut texts = vec![compiled.matcher()];
+    let (mut count, mut next) = (0, 0);
+    while let Some(text) = texts.get(next).cloned() {
+        next += 1;
+        let (engine, set) = (text.cache().engine(), text.set());
+        if let Some(groups) = text.cache().successor_groups(set, &deadline).expect("no limit") {
+            count += check_groups(engine, set, compiled.vocabulary(), groups);
+        }
+        for token in text.mask().map_or(Vec::new(), |mask| mask.iter().collect()) {
+            let mut longer = text.clone();
+            assert!(longer.accept(token).expect("no limit"));
+            let is_new = texts.iter().all(|text| text.set() != longer.set());
+            if is_new && !longer.is_finished() && texts.len() < STATES {
+                texts.push(longer);
+            }
+        }
+    }
+    count
 }

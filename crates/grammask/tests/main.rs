@@ -4,9 +4,9 @@
 mod ambiguous_texts;
 mod batches_and_drafts;
 mod budget_acceptance;
+mod budget_examples;
 mod budgets_equal_oracle;
 mod budgets_of_costly_states;
-mod budgets_of_large_vocabularies;
 mod budgets_of_values;
 mod captures_equal_oracle;
 mod captures_in_scopes;

@@ -62,7 +62,7 @@ use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     AnonymousValues, BoundTexts, Engine, Expectation, FirstTerminals, InsideTerminal, Reach, SetId,
-    ShortestCompletion, TokenEvent, TokenGrowths, TokenMatch,
+    ShortestCompletion, TokenEvent, TokenGrowths, TokenMatch, UnboundedText,
 };
 use grammask_grammar::{ValueCondition, ValueKind};
 use grammask_vocabulary::Vocabulary;
@@ -502,8 +502,8 @@ impl Engine for Recognizer {
         &self,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
-    ) -> Result<Option<&dyn BoundTexts>, LimitExceeded> {
-        Ok(self.compute_bounds_bound_texts(vocabulary, deadline)?.then_some(self))
+    ) -> Result<Result<&dyn BoundTexts, UnboundedText>, LimitExceeded> {
+        Ok(self.compute_bounds_bound_texts(vocabulary, deadline)?.map(|()| self as &dyn BoundTexts))
     }
 
     fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {
@@ -525,15 +525,6 @@ impl Engine for Recognizer {
         deadline: &Deadline,
     ) -> Result<bool, LimitExceeded> {
         self.compute_length_bounds_tokens(vocabulary, deadline)
-    }
-
-    fn completion_at_least(
-        &self,
-        set: SetId,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<u32>, LimitExceeded> {
-        self.compute_completion_at_least(set, vocabulary, deadline)
     }
 
     fn state_size(&self, set: SetId) -> usize {

@@ -16,18 +16,11 @@ use super::embedded::{EmbeddedState, EmbeddedStates, TerminalReader};
 use super::kernel::ItemState;
 use super::stepping::TokenLimitedState;
 use crate::lowering::NormalForm;
-use grammask_automata::{Automata, ByteSet, ShortestWords, StateId, Terms};
+use grammask_automata::{Automata, ShortestWords, StateId, Terms};
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{Engine, FirstToken, Reach, first_tokens};
 use grammask_grammar::{Terminal, TerminalId};
 use grammask_vocabulary::{TrieNode, Vocabulary};
-
-/// The bytes that are tokens by themselves.
-pub(super) fn spelled_bytes(vocabulary: &Vocabulary) -> ByteSet {
-    let trie = vocabulary.trie();
-    let is_token = |node: &TrieNode| !trie.tokens(*node).is_empty();
-    trie.children(TrieNode::ROOT).filter(is_token).map(|node| trie.byte(node)).collect()
-}
 
 /// The minimum numbers of tokens that spell the shortest completions of automaton states.
 #[derive(Debug)]
@@ -57,7 +50,7 @@ struct SpelledPath {
 
 impl TokenEnds {
     pub(super) fn new(vocabulary: Arc<Vocabulary>, limits: &Limits) -> Self {
-        let words = ShortestWords::new(spelled_bytes(&vocabulary));
+        let words = ShortestWords::new(vocabulary.single_bytes());
         let (tokens, embedded_tokens, longest_after_token) = Default::default();
         let limits = limits.clone();
         Self { vocabulary, words, tokens, embedded_tokens, longest_after_token, ample: None, limits }

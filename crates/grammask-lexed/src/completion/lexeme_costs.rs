@@ -22,7 +22,7 @@ use grammask_collections::graph::AdjacencyList;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::TerminalId;
-use grammask_vocabulary::{TrieNode, Vocabulary};
+use grammask_vocabulary::Vocabulary;
 
 id_type! {
     /// Interned distances of a configuration.
@@ -39,12 +39,10 @@ pub(crate) const AFTER_NEWLINE: usize = CLASSES - 1;
 
 /// The bytes that are tokens by themselves: one byte for each byte class of the lexer that has one, ascending.
 pub(crate) fn spellable_bytes(vocabulary: &Vocabulary, class_of_byte: &[u8; 256]) -> Box<[u8]> {
-    let trie = vocabulary.trie();
     let mut is_taken = [false; 256];
-    let is_spellable =
-        |byte: &u8| trie.child(TrieNode::ROOT, *byte).is_some_and(|node| !trie.tokens(node).is_empty());
-    (0..=u8::MAX)
-        .filter(is_spellable)
+    let bytes = vocabulary.single_bytes();
+    bytes
+        .iter()
         .filter(|&byte| {
             !std::mem::replace(&mut is_taken[usize::from(class_of_byte[usize::from(byte)])], true)
         })

@@ -5,7 +5,11 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use crate::{SummaryCache, TokenId, TokenSet, TokenSetRef, TokenTexts, TokenTrie, VocabularyError, WordHash};
+use grammask_collections::byte_set::ByteSet;
+
+use crate::{
+    SummaryCache, TokenId, TokenSet, TokenSetRef, TokenTexts, TokenTrie, TrieNode, VocabularyError, WordHash,
+};
 
 /// All tokens of a model. See the documentation of the crate.
 #[derive(Debug)]
@@ -228,6 +232,13 @@ impl Vocabulary {
     #[must_use]
     pub fn ids_of(&self, text: &[u8]) -> &[TokenId] {
         self.trie.find(text).map_or(&[], |node| self.trie.tokens(node))
+    }
+
+    /// The bytes that are tokens by themselves.
+    #[must_use]
+    pub fn single_bytes(&self) -> ByteSet {
+        let is_token = |node: &TrieNode| !self.trie.tokens(*node).is_empty();
+        self.trie.children(TrieNode::ROOT).filter(is_token).map(|node| self.trie.byte(node)).collect()
     }
 
     /// The trie over all tokens with text.

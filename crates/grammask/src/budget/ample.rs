@@ -25,9 +25,10 @@ const MAX_GROWN_TOKENS: usize = 4096;
 pub(super) struct AmpleFacts {
     /// The engine's bound of the shortest completions of all states.
     longest: OnceLock<Option<u32>>,
-    pub(super) completions_are_shortest: OnceLock<bool>,
     pub(super) length_bounds_tokens: OnceLock<bool>,
     pub(super) support: OnceLock<BudgetSupport>,
+    /// Whether the fewest tokens are searched for.
+    pub(super) searches: OnceLock<bool>,
 }
 
 /// The largest budget of a state that is known not to be ample.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, Request};
-use grammask_engine::SetId;
+use grammask_engine::{SetId, UnboundedText};
 use grammask_vocabulary::TokenId;
 
 use super::TokensLeft;
@@ -96,8 +96,9 @@ impl Matcher {
     ///
     /// # Errors
     /// When the budget does not suffice, with the least one that does; `no-completion` when no completion is known;
-    /// `unsupported-grammar` over large vocabularies for values that must repeat others, and for some grammars that bind
-    /// texts to names; when a limit is exceeded. The matcher is then unchanged.
+    /// `unsupported-grammar`, with the reason, for values that must repeat others and for some grammars that bind texts to
+    /// names, if more than 1,024 prefixes of tokens can be parts of them; when a limit is exceeded. The matcher is then
+    /// unchanged.
     pub fn set_budget(&mut self, tokens: Option<u32>) -> Result<(), BudgetError> {
         let mut state = self.state();
         state.tokens_left = match tokens {
@@ -107,8 +108,8 @@ impl Matcher {
                 let cache = self.cache();
                 let _request = Request::begin(cache.limits());
                 let support = cache.budget_support(&cache.deadline());
-                if support.map_err(|limit| cache.limit_error(limit))? == BudgetSupport::None {
-                    return Err(BudgetError::Grammar(cache.no_budget()));
+                if let BudgetSupport::None(reason) = support.map_err(|limit| cache.limit_error(limit))? {
+                    return Err(BudgetError::Grammar(cache.no_budget(reason)));
                 }
                 let minimum = self.tokens_to_finish()?;
                 if budget < minimum {
@@ -124,10 +125,10 @@ impl Matcher {
 
     /// The number of tokens with which the text can be finished: the least sufficient budget. Zero after the end.
     ///
-    /// It is the fewest tokens for vocabularies of at most 1,024 ids, unless the search takes too much work; otherwise
-    /// the fewest tokens that spell the shortest completion in bytes, or in states with more than 512 items the number
-    /// of its bytes. Where many tokens can be parts of texts bound to names, it is a sum of such numbers, for each part
-    /// of a completion by itself.
+    /// It is the fewest tokens that spell the shortest completion in bytes, or in states with more than 512 items the
+    /// number of its bytes. Where many tokens can be parts of texts bound to names, it is a sum of such numbers, for each
+    /// part of a completion by itself. Where the vocabulary lacks the bytes to spell any text of the grammar, it is the
+    /// fewest tokens, if a search finds them.
     ///
     /// Cost: memoised by state.
     ///
@@ -218,10 +219,8 @@ impl GrammarCache {
         Ok(cost.map(|cost| cost + 1))
     }
 
-    fn no_budget(&self) -> GrammarError {
-        let message = "over a vocabulary of more than 1,024 ids a grammar cannot have a budget if values must repeat others, \
-             or must differ inside a part with a maximum number of tokens, or if many tokens are parts of texts that are bound \
-             to names inside such a part, or compared decoded, or followed by texts without an upper bound";
+    fn no_budget(&self, reason: UnboundedText) -> GrammarError {
+        let message = format!("the grammar cannot have a budget over this vocabulary: {reason}");
         self.grammar_error(Diagnostic::error(Code::UnsupportedGrammar, message).help("leave out the budget"))
     }
 

@@ -5,22 +5,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use grammask_collections::byte_set::ByteSet;
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded};
-use grammask_engine::{BoundTexts, SetId};
+use grammask_engine::{BoundTexts, SetId, UnboundedText};
 use grammask_vocabulary::TokenId;
 
 use super::ample::{AmpleBudget, AmpleFacts, ScarceBudget};
 use super::memo::Memo;
 use super::profile::ProfileCache;
-use super::search::{FewestTokens, RepresentativeSearch};
+use super::search::FewestTokens;
 use super::spelling::{ByteCompletion, SpellingCost};
 use crate::GrammarCache;
 use crate::options::EndMode;
 
-/// Maximum number of ids of a vocabulary for which the fewest tokens are searched for.
-const MAX_SEARCHED_SIZE: usize = 1024;
-/// The same where each text inside a value has its own cost: a search reaches many states.
-const MAX_SEARCHED_SIZE_WITH_VALUES: usize = 128;
 /// Maximum number of prefixes of tokens inside values, for budgets where each text inside a value has its own cost: a mask
 /// takes a state and a completion for each of them.
 const MAX_TEXTS_OF_VALUES: usize = 1024;
@@ -34,7 +31,7 @@ pub(super) const MAX_ITEMS: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BudgetSupport {
     /// None are known, so texts cannot have a budget.
-    None,
+    None(UnboundedText),
     /// Each state has its own cost.
     Own,
     /// Texts that are being bound share upper bounds. The cost of a token may be greater than that of the state after it.
@@ -45,7 +42,6 @@ pub(super) enum BudgetSupport {
 #[derive(Debug, Default)]
 pub(crate) struct CostCache {
     pub(super) fewest: Memo<FewestTokens>,
-    pub(super) fewest_of_representatives: Memo<RepresentativeSearch>,
     pub(super) spellings: Memo<SpellingCost>,
     /// The costs of completions by their first byte and the state after it.
     pub(super) by_first_byte: Mutex<FxHashMap<(SetId, u8), SpellingCost>>,
@@ -56,30 +52,22 @@ pub(crate) struct CostCache {
     /// Facts about the vocabulary and the grammar.
     pub(super) facts: AmpleFacts,
     pub(super) profiles: ProfileCache,
-    /// Number of masks whose costs are the fewest tokens.
-    pub(super) exact_masks: AtomicU64,
-    /// Number of masks without some tokens whose costs are upper bounds.
-    pub(super) bounded_masks: AtomicU64,
+    /// Number of masks under scarce budgets.
+    pub(super) masks: AtomicU64,
 }
 
 /// Numbers of masks under scarce budgets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BudgetStatistics {
-    /// Masks with every token after which the text can be finished within the budget.
-    pub exact_masks: u64,
-    /// Masks from which an upper bound excluded a token; a shorter completion may exist.
-    pub bounded_masks: u64,
+    /// Distinct masks.
+    pub masks: u64,
     /// Memory of the costs and of the tokens by cost, in bytes.
     pub bytes: usize,
 }
 
 impl CostCache {
     pub(crate) fn statistics(&self) -> BudgetStatistics {
-        BudgetStatistics {
-            exact_masks: self.exact_masks.load(Ordering::Relaxed),
-            bounded_masks: self.bounded_masks.load(Ordering::Relaxed),
-            bytes: self.memory_bytes(),
-        }
+        BudgetStatistics { masks: self.masks.load(Ordering::Relaxed), bytes: self.memory_bytes() }
     }
 
     pub(super) fn by_first_byte(&self) -> MutexGuard<'_, FxHashMap<(SetId, u8), SpellingCost>> {
@@ -89,7 +77,6 @@ impl CostCache {
     /// Estimated memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.fewest.memory_bytes()
-            + self.fewest_of_representatives.memory_bytes()
             + self.spellings.memory_bytes()
             + self.completions.memory_bytes()
             + self.scarce.memory_bytes()
@@ -107,7 +94,7 @@ impl GrammarCache {
         if self.engine().is_complete(set) {
             return Ok(Some(self.end_cost()));
         }
-        if self.searches() {
+        if self.searches(deadline)? {
             match self.fewest_tokens(set, deadline)? {
                 FewestTokens::Exactly(tokens) => return Ok(Some(tokens)),
                 FewestTokens::Unreachable => return Ok(None),
@@ -117,17 +104,17 @@ impl GrammarCache {
         self.spelling_cost(set, deadline)
     }
 
-    /// Whether the fewest tokens are searched for: a property of the vocabulary, so that masks do not depend on what was
-    /// computed before.
-    pub(super) fn searches(&self) -> bool {
-        if self.costs().facts.support.get() == Some(&BudgetSupport::Grouped) {
-            return false;
+    /// Whether the fewest tokens are searched for: whether the vocabulary lacks single bytes, and spells no completion of
+    /// the beginning of a text without them.
+    pub(super) fn searches(&self, deadline: &Deadline) -> Result<bool, LimitExceeded> {
+        let facts = &self.costs().facts;
+        if let Some(&known) = facts.searches.get() {
+            return Ok(known);
         }
-        let max_size = match self.engine().depends_on_all_values() {
-            true => MAX_SEARCHED_SIZE_WITH_VALUES,
-            false => MAX_SEARCHED_SIZE,
-        };
-        self.vocabulary().size() <= max_size
+        let found = self.budget_support(deadline)? == BudgetSupport::Own
+            && (self.counts_tokens() || self.vocabulary().single_bytes() != ByteSet::ALL)
+            && self.spelling_cost(self.engine().start(), deadline)?.is_none();
+        Ok(*facts.searches.get_or_init(|| found))
     }
 
     /// Whether texts can have a budget, and whose costs those inside values have.
@@ -136,14 +123,16 @@ impl GrammarCache {
         if let Some(&known) = facts.support.get() {
             return Ok(known);
         }
-        let found = if vocabulary.size() <= MAX_SEARCHED_SIZE
+        // The prefixes of tokens are the nodes of the trie.
+        let found = if vocabulary.trie().len() <= MAX_TEXTS_OF_VALUES
             || engine.has_few_texts_of_values(vocabulary, MAX_TEXTS_OF_VALUES)?
         {
             BudgetSupport::Own
-        } else if engine.bound_texts(vocabulary, deadline)?.is_some() {
-            BudgetSupport::Grouped
         } else {
-            BudgetSupport::None
+            match engine.bound_texts(vocabulary, deadline)? {
+                Ok(_) => BudgetSupport::Grouped,
+                Err(reason) => BudgetSupport::None(reason),
+            }
         };
         Ok(*facts.support.get_or_init(|| found))
     }
@@ -154,8 +143,8 @@ impl GrammarCache {
         deadline: &Deadline,
     ) -> Result<Option<&dyn BoundTexts>, LimitExceeded> {
         match self.budget_support(deadline)? {
-            BudgetSupport::Grouped => self.engine().bound_texts(self.vocabulary(), deadline),
-            BudgetSupport::None | BudgetSupport::Own => Ok(None),
+            BudgetSupport::Grouped => Ok(self.engine().bound_texts(self.vocabulary(), deadline)?.ok()),
+            BudgetSupport::None(_) | BudgetSupport::Own => Ok(None),
         }
     }
 
@@ -173,9 +162,7 @@ impl GrammarCache {
     ) -> Result<Option<u32>, LimitExceeded> {
         if self.end() == EndMode::Eager && self.engine().is_complete(set) {
             // The beginning of a text, which has at least one token.
-            let profile = self.profile(set, deadline)?;
-            let by_cost = self.refined(&profile, deadline)?;
-            return Ok(by_cost.least_cost().map(|cost| cost + 1));
+            return Ok(self.profile(set, deadline)?.least_cost().map(|cost| cost + 1));
         }
         self.cost(set, deadline)
     }
@@ -190,7 +177,7 @@ impl GrammarCache {
         if self.end() == EndMode::Eos && is_complete {
             return Ok(self.vocabulary().eos().first().copied());
         }
-        if !is_complete && !self.searches() {
+        if !is_complete && !self.searches(deadline)? {
             let spelled = self.first_token_of_spelling(set, deadline)?;
             match (spelled, self.cost(set, deadline)?) {
                 (Some((cost, token)), Some(own)) if cost < own => return Ok(Some(token)),
@@ -199,8 +186,7 @@ impl GrammarCache {
                 (_, None) => return Ok(None),
             }
         }
-        let profile = self.profile(set, deadline)?;
-        Ok(self.refined(&profile, deadline)?.cheapest())
+        Ok(self.profile(set, deadline)?.cheapest())
     }
 
     /// The number of tokens that finish a complete text.
@@ -210,7 +196,6 @@ impl GrammarCache {
 
     /// Whether the text of a state to which a token led can be finished with `tokens` tokens.
     pub(super) fn fits(&self, set: SetId, tokens: u32, deadline: &Deadline) -> Result<bool, LimitExceeded> {
-        let fits = |cost: Option<u32>| cost.is_some_and(|cost| cost <= tokens);
-        Ok(fits(self.spelling_cost(set, deadline)?) || (self.searches() && fits(self.cost(set, deadline)?)))
+        Ok(self.cost(set, deadline)?.is_some_and(|cost| cost <= tokens))
     }
 }

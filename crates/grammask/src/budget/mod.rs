@@ -9,7 +9,7 @@
 //! | `tokens_left` | [`TokensLeft`]: the remaining budget, a part of the state of a matcher |
 //! | `costs` | the number of tokens that finish the text of a state |
 //! | `memo` | memo tables by state |
-//! | `search` | the fewest tokens, by A* search over states |
+//! | `search` | the fewest tokens, where the vocabulary lacks the bytes to spell any text |
 //! | `spelling` | an upper bound: the fewest tokens that spell the shortest completion in bytes |
 //! | `ample` | how long a budget needs no checks |
 //! | `successors` | the states after each legal token |

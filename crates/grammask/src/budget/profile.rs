@@ -27,23 +27,10 @@ const MAX_FEW_TOKENS: usize = 64;
 /// The legal tokens of a state by cost.
 #[derive(Debug)]
 pub(super) struct CostProfile {
-    /// By the cost of a spelling, which is an upper bound.
-    by_spelling: TokensByCost,
-    /// The tokens by the state after them, for vocabularies with a search for the fewest tokens.
-    by_successor: Box<[(SetId, LiveTokens)]>,
-    /// By the fewest tokens. Computed when a budget is smaller than a spelling.
-    by_fewest: OnceLock<TokensByCost>,
-}
-
-/// Tokens, grouped by cost.
-#[derive(Debug)]
-pub(super) struct TokensByCost {
     /// Ascending by cost.
     groups: Box<[CostGroup]>,
     /// Whether some tokens are in no group, since no completion is known after them.
     has_endless: bool,
-    /// Whether all costs are the fewest tokens.
-    is_exact: bool,
 }
 
 /// Tokens of one cost.
@@ -63,7 +50,6 @@ struct Grouping {
     /// Index of the group to which tokens were added last; usually they go to it again.
     last: usize,
     has_endless: bool,
-    is_bounded: bool,
 }
 
 /// Tokens of one cost while they are being collected.
@@ -143,23 +129,6 @@ impl ProfileCache {
 }
 
 impl CostProfile {
-    /// The costs that decide about the tokens of a budget; `None` if they have not been computed.
-    fn find(&self, tokens: u32) -> Option<&TokensByCost> {
-        if self.by_successor.is_empty() || self.by_spelling.is_ample(tokens) {
-            return Some(&self.by_spelling);
-        }
-        self.by_fewest.get()
-    }
-
-    fn memory_bytes(&self) -> usize {
-        let successors =
-            self.by_successor.iter().map(|(_, tokens)| size_of::<SetId>() + tokens.memory_bytes());
-        // Both groupings have the same tokens.
-        size_of::<Self>() + 2 * self.by_spelling.memory_bytes() + successors.sum::<usize>()
-    }
-}
-
-impl TokensByCost {
     /// The least cost of a state after a token.
     pub(super) fn least_cost(&self) -> Option<u32> {
         self.groups.first().map(|group| group.cost)
@@ -189,7 +158,8 @@ impl TokensByCost {
 
     fn memory_bytes(&self) -> usize {
         let parts = |group: &CostGroup| group.parts.iter().map(LiveTokens::memory_bytes).sum::<usize>();
-        self.groups.iter().map(|group| size_of::<CostGroup>() + parts(group)).sum()
+        let groups = self.groups.iter().map(|group| size_of::<CostGroup>() + parts(group));
+        size_of::<Self>() + groups.sum::<usize>()
     }
 }
 
@@ -214,7 +184,7 @@ impl Grouping {
         }
     }
 
-    fn finish(mut self, size: usize) -> TokensByCost {
+    fn finish(mut self, size: usize) -> CostProfile {
         self.groups.sort_unstable_by_key(|group| group.cost);
         let groups = self.groups.into_iter().map(|GrowingGroup { cost, listed, shared: mut parts }| {
             if !listed.is_empty() {
@@ -222,53 +192,48 @@ impl Grouping {
             }
             CostGroup { cost, parts: parts.into(), mask: OnceLock::new() }
         });
-        TokensByCost { groups: groups.collect(), has_endless: self.has_endless, is_exact: !self.is_bounded }
+        CostProfile { groups: groups.collect(), has_endless: self.has_endless }
     }
 }
 
 impl GrammarCache {
     /// The mask of a state under a scarce budget, if it takes only lookups.
     pub(crate) fn lookup_scarce(&self, set: SetId, tokens: u32) -> Option<&Arc<Mask>> {
-        let by_cost = self.costs().profiles.find(set)?.find(tokens)?;
-        if by_cost.is_ample(tokens) {
+        let profile = self.costs().profiles.find(set)?;
+        if profile.is_ample(tokens) {
             return self.lookup(set);
         }
-        by_cost.groups[by_cost.affordable(tokens).checked_sub(1)?].mask.get()
+        profile.groups[profile.affordable(tokens).checked_sub(1)?].mask.get()
     }
 
     /// The mask of a state under a scarce budget. It is not empty if the budget is at least the state's cost.
     pub(crate) fn scarce_mask(&self, set: SetId, tokens: u32) -> Result<Arc<Mask>, GrammarError> {
         let deadline = self.deadline();
         let profile = self.profile(set, &deadline).map_err(|limit| self.limit_error(limit))?;
-        let by_cost = match profile.find(tokens) {
-            Some(by_cost) => by_cost,
-            None => self.refined(&profile, &deadline).map_err(|limit| self.limit_error(limit))?,
-        };
-        if by_cost.is_ample(tokens) {
+        if profile.is_ample(tokens) {
             return self.mask(set);
         }
-        let Some(last) = by_cost.affordable(tokens).checked_sub(1) else {
+        let Some(last) = profile.affordable(tokens).checked_sub(1) else {
             return Err(self.dead_end(set));
         };
-        Ok(by_cost.groups[last].mask.get_or_init(|| self.mask_of(by_cost, last)).clone())
+        Ok(profile.groups[last].mask.get_or_init(|| self.mask_of(&profile, last)).clone())
     }
 
     /// The least budget with which a legal token of a state is allowed; `None` if no completion is known.
     pub(super) fn needed_by_profile(&self, set: SetId, token: TokenId) -> Result<Option<u32>, GrammarError> {
         let deadline = self.deadline();
         let profile = self.profile(set, &deadline).map_err(|limit| self.limit_error(limit))?;
-        Ok(profile.by_spelling.cost_of(token).map(|cost| cost + 1))
+        Ok(profile.cost_of(token).map(|cost| cost + 1))
     }
 
     /// The tokens of all groups up to the last one.
-    fn mask_of(&self, by_cost: &TokensByCost, last: usize) -> Arc<Mask> {
+    fn mask_of(&self, profile: &CostProfile, last: usize) -> Arc<Mask> {
         let size = self.vocabulary().size();
         let summaries = self.vocabulary().summaries();
-        let parts = by_cost.groups[..=last].iter().flat_map(|group| group.parts.iter().cloned());
+        let parts = profile.groups[..=last].iter().flat_map(|group| group.parts.iter().cloned());
         let tokens = LiveTokens::union(&parts.collect::<Vec<_>>(), size, summaries);
         let costs = self.costs();
-        let count = if by_cost.is_exact { &costs.exact_masks } else { &costs.bounded_masks };
-        count.fetch_add(1, Ordering::Relaxed);
+        costs.masks.fetch_add(1, Ordering::Relaxed);
         if let Some(mask) = summaries.mask(&tokens, size) {
             return mask;
         }
@@ -286,14 +251,13 @@ impl GrammarCache {
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
         let ends = self.end() == EndMode::Eos && engine.is_complete(set);
         let first = || {
-            let mut grouping = Grouping { is_bounded: true, ..Grouping::default() };
+            let mut grouping = Grouping::default();
             if ends {
                 grouping.add(Some(0), VisitedTokens::Listed(vocabulary.eos()));
             }
             grouping
         };
-        let (mut grouping, searches) = (first(), self.searches());
-        let mut by_successor: FxHashMap<SetId, Vec<TokenId>> = FxHashMap::default();
+        let mut grouping = first();
         // Neighbours in the trie usually lead to the same state.
         let mut last: Option<(SetId, Option<u32>)> = None;
         let visited = match self.shared_state(set, deadline)? {
@@ -307,10 +271,7 @@ impl GrammarCache {
             }
             None => self.visit_legal(set, !ends, deadline, &mut |next, tokens| {
                 if last.is_none_or(|(known, _)| known != next) {
-                    last = Some((next, self.spelling_cost(next, deadline)?));
-                }
-                if let (true, VisitedTokens::Listed(tokens)) = (searches, &tokens) {
-                    by_successor.entry(next).or_default().extend_from_slice(tokens);
+                    last = Some((next, self.cost(next, deadline)?));
                 }
                 grouping.add(last.and_then(|(_, cost)| cost), tokens);
                 Ok(())
@@ -319,7 +280,7 @@ impl GrammarCache {
         match visited {
             Err(limit) if limit.is_set_items() => {
                 // Some token leads to a state with too many items, and belongs to no group.
-                (grouping, by_successor) = (first(), FxHashMap::default());
+                grouping = first();
                 let Ok(mask) = self.mask(set) else { return Err(limit) };
                 for token in mask.iter().filter(|&token| !ends || !vocabulary.is_eos(token)) {
                     let text = vocabulary.token(token);
@@ -332,22 +293,12 @@ impl GrammarCache {
                         grouping.has_endless = true;
                         continue;
                     };
-                    if searches {
-                        by_successor.entry(next).or_default().push(token);
-                    }
-                    grouping.add(self.spelling_cost(next, deadline)?, VisitedTokens::Listed(&[token]));
+                    grouping.add(self.cost(next, deadline)?, VisitedTokens::Listed(&[token]));
                 }
             }
             visited => visited?,
         }
-        let size = vocabulary.size();
-        let by_successor =
-            by_successor.into_iter().map(|(next, tokens)| (next, LiveTokens::new(tokens, size)));
-        let profile = CostProfile {
-            by_spelling: grouping.finish(size),
-            by_successor: by_successor.collect(),
-            by_fewest: OnceLock::new(),
-        };
+        let profile = grouping.finish(vocabulary.size());
         Ok(profiles.insert(set, Arc::new(profile), self.limits().memory_bytes))
     }
 
@@ -358,7 +309,7 @@ impl GrammarCache {
         deadline: &Deadline,
     ) -> Result<Option<SharedState<'_>>, LimitExceeded> {
         let Some(values) = self.engine().anonymous_values() else { return Ok(None) };
-        if self.searches()
+        if self.searches(deadline)?
             || !self.engine().token_matches(set)?.is_empty()
             || self.legal_tokens(set)?.is_some_and(|mask| is_few(mask.live_tokens()))
             // The walk of `visit_legal` reports the limit that the mask exceeded.
@@ -386,7 +337,7 @@ impl GrammarCache {
         visit: &mut VisitGroup<'_>,
     ) -> Result<(), LimitExceeded> {
         let (engine, vocabulary) = (self.engine(), self.vocabulary());
-        if self.searches() || self.counts_tokens() {
+        if self.searches(deadline)? || self.counts_tokens() {
             let walk = SuccessorWalk { engine, vocabulary, deadline, max_size: None };
             let visit = &mut |next, tokens: &[TokenId]| visit(next, VisitedTokens::Listed(tokens));
             return walk.visit(set, reads_end_tokens, visit);
@@ -411,29 +362,6 @@ impl GrammarCache {
             return Ok(None);
         }
         Ok(self.mask(set).ok())
-    }
-
-    /// The tokens of a profile by the least known cost.
-    pub(super) fn refined<'p>(
-        &self,
-        profile: &'p CostProfile,
-        deadline: &Deadline,
-    ) -> Result<&'p TokensByCost, LimitExceeded> {
-        if profile.by_successor.is_empty() {
-            return Ok(&profile.by_spelling);
-        }
-        if let Some(refined) = profile.by_fewest.get() {
-            return Ok(refined);
-        }
-        let mut grouping = Grouping::default();
-        if let Some(ending) = profile.by_spelling.groups.first().filter(|group| group.cost == 0) {
-            ending.parts.iter().for_each(|part| grouping.add(Some(0), VisitedTokens::Shared(part.clone())));
-        }
-        for (next, tokens) in &profile.by_successor {
-            grouping.is_bounded |= !self.has_fewest_tokens(*next, deadline)?;
-            grouping.add(self.cost(*next, deadline)?, VisitedTokens::Shared(tokens.clone()));
-        }
-        Ok(profile.by_fewest.get_or_init(|| grouping.finish(self.vocabulary().size())))
     }
 }
 

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{AnonymousValues, Engine, SetId, TokenEvent};
+use grammask_engine::{Engine, SetId, TokenEvent};
 use grammask_vocabulary::{TokenId, TokenTrie, TrieNode, Vocabulary};
 
 /// Takes legal tokens, and the state after them.
@@ -21,13 +21,6 @@ pub(super) struct SuccessorWalk<'a> {
     pub(super) max_size: Option<usize>,
 }
 
-/// Whether tokens with conditional steps are visited.
-#[derive(Clone, Copy)]
-pub(super) enum ConditionalSteps<'a> {
-    Visited,
-    LeftOut(&'a dyn AnonymousValues),
-}
-
 impl SuccessorWalk<'_> {
     /// Calls `visit` with the legal tokens of a state and the state after them, several times for a state that several
     /// groups of tokens lead to. End tokens are visited only if `reads_end_tokens`, and then as any other token.
@@ -43,11 +36,11 @@ impl SuccessorWalk<'_> {
         visit: &mut Visit<'_>,
     ) -> Result<(), LimitExceeded> {
         if self.engine.token_matches(set)?.is_empty() {
-            return self.visit_by_bytes(set, ConditionalSteps::Visited, visit).map(drop);
+            return self.visit_by_bytes(set, visit);
         }
         // Tokens that the grammar names are read by their bytes and as such.
         let mut by_bytes: FxHashMap<TokenId, SetId> = FxHashMap::default();
-        self.visit_by_bytes(set, ConditionalSteps::Visited, &mut |next, tokens| {
+        self.visit_by_bytes(set, &mut |next, tokens| {
             by_bytes.extend(tokens.iter().map(|&token| (token, next)));
             Ok(())
         })?;
@@ -78,13 +71,8 @@ impl SuccessorWalk<'_> {
         Ok(())
     }
 
-    /// Visits the tokens that are legal by their bytes; returns whether none was left out.
-    pub(super) fn visit_by_bytes(
-        &self,
-        set: SetId,
-        conditional: ConditionalSteps<'_>,
-        visit: &mut Visit<'_>,
-    ) -> Result<bool, LimitExceeded> {
+    /// Visits the tokens that are legal by their bytes.
+    fn visit_by_bytes(&self, set: SetId, visit: &mut Visit<'_>) -> Result<(), LimitExceeded> {
         let Self { engine, vocabulary, deadline, max_size } = *self;
         let trie = vocabulary.trie();
         let mut loop_bytes = LoopBytes::new(engine);
@@ -92,7 +80,6 @@ impl SuccessorWalk<'_> {
         let mut path: Vec<SetId> = vec![set];
         let mut node = TrieNode(1);
         let mut new_steps = engine.new_steps();
-        let mut is_all = true;
         while node.index() < trie.len() {
             if new_steps != engine.new_steps() {
                 new_steps = engine.new_steps();
@@ -100,17 +87,11 @@ impl SuccessorWalk<'_> {
             }
             let depth = usize::from(trie.depth(node));
             let (before, byte) = (path[depth - 1], trie.byte(node));
-            let mut next = engine.step(before, byte)?;
+            let next = engine.step(before, byte)?;
             if let Some(max_size) = max_size
                 && next.is_some_and(|next| engine.state_size(next) > max_size)
             {
                 return Err(LimitExceeded::new("set_items", max_size));
-            }
-            if next.is_some()
-                && let ConditionalSteps::LeftOut(values) = conditional
-                && values.is_conditional_step(before, byte)?
-            {
-                (next, is_all) = (None, false);
             }
             let Some(next) = next else {
                 node = trie.subtree_end(node);
@@ -131,7 +112,7 @@ impl SuccessorWalk<'_> {
             path.push(next);
             node = TrieNode(node.0 + 1);
         }
-        Ok(is_all)
+        Ok(())
     }
 }
 

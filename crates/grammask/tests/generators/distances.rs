@@ -4,10 +4,9 @@
 //! distance of each state to the end of the text.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 
 use grammask::vocabulary::TokenId;
-use grammask::{GrammarCache, Matcher, SetId};
+use grammask::{Matcher, SetId};
 
 /// Maximum number of states that the oracle explores.
 const MAX_STATES: usize = 100;
@@ -19,8 +18,6 @@ pub type State = (SetId, bool);
 
 /// The states within reach of a text, and the fewest tokens that finish each.
 pub struct DistanceGraph {
-    /// The caches in which the states have their numbers.
-    cache: Arc<GrammarCache>,
     pub next: BTreeMap<State, BTreeMap<TokenId, State>>,
     fewest: BTreeMap<State, u32>,
     /// For each state the distance to a state that was not explored; absent if there is none.
@@ -69,13 +66,7 @@ impl DistanceGraph {
         let ends = seen.iter().copied().filter(|state| state.1).map(|state| (state, 0)).collect();
         let open = seen.iter().copied().filter(|state| !next.contains_key(state)).map(|state| (state, 0));
         let unexplored = distances(&next, open.collect());
-        let cache = matcher.cache().clone();
-        Some(Self { cache, fewest: distances(&next, ends), unexplored, next })
-    }
-
-    /// Whether the state of a matcher has a number in the graph: not after it began fresh caches.
-    pub fn has_state(&self, matcher: &Matcher) -> bool {
-        Arc::ptr_eq(&self.cache, matcher.cache())
+        Some(Self { fewest: distances(&next, ends), unexplored, next })
     }
 
     /// The fewest tokens that finish the text in a state.

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use grammask_automata::StateId;
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{BoundTexts, SetId};
+use grammask_engine::{BoundTexts, SetId, UnboundedText};
 use grammask_grammar::ValueKind;
 use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
 
@@ -39,8 +39,8 @@ use super::{Completions, Parts, ValueLengths};
 /// Memo tables.
 #[derive(Debug, Default)]
 pub(in super::super) struct FinishingTokens {
-    /// The lengths of values, where the bound is that of the shortest texts; `Some(None)` if no bounds are known.
-    named: Option<Option<NamedTexts>>,
+    /// The lengths of values, where the bound is that of the shortest texts; an error if no bounds are known.
+    named: Option<Result<NamedTexts, UnboundedText>>,
     sets: FxHashMap<SetId, Length>,
     rests: FxHashMap<Rest, Length>,
     environments: FxHashMap<ValueSetId, Length>,
@@ -74,7 +74,7 @@ struct ValueRest {
 impl FinishingTokens {
     /// The lengths of values with names, where bound texts have an upper bound.
     pub(super) fn named_texts(&self, bound: Length) -> Option<NamedTexts> {
-        let named = self.named.as_ref()?.as_ref()?;
+        let named = self.named.as_ref()?.as_ref().ok()?;
         Some(NamedTexts { bound, others: named.others.clone() })
     }
 
@@ -112,20 +112,21 @@ impl Recognizer {
         &self,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
-    ) -> Result<bool, LimitExceeded> {
+    ) -> Result<Result<(), UnboundedText>, LimitExceeded> {
         let mut builder = self.lock();
         if let Some(known) = &builder.finishing_tokens.named {
-            return Ok(known.is_some());
+            return Ok(known.as_ref().map(drop).map_err(|&reason| reason));
         }
         let context = CompletionContext::new(self, vocabulary, deadline);
         let named = builder.lengths_of_named(context)?;
+        let mut found = named.as_ref().map(drop).map_err(|&reason| reason);
+        // The bounds of positions read the lengths.
         builder.finishing_tokens.named = Some(named);
-        if builder.finishing_tokens.named.iter().flatten().next().is_some()
-            && !builder.all_positions_have_bounds(context)?
-        {
-            builder.finishing_tokens.named = Some(None);
+        if found.is_ok() && !builder.all_positions_have_bounds(context)? {
+            found = Err(UnboundedText::Rest);
+            builder.finishing_tokens.named = Some(Err(UnboundedText::Rest));
         }
-        Ok(builder.finishing_tokens.named.iter().flatten().next().is_some())
+        Ok(found)
     }
 }
 
@@ -172,7 +173,7 @@ impl Builder {
 
     /// The upper bound of bound texts that are the shortest ones.
     fn least_bound(&self) -> Length {
-        let named = self.finishing_tokens.named.as_ref().and_then(Option::as_ref);
+        let named = self.finishing_tokens.named.as_ref().and_then(|named| named.as_ref().ok());
         named.map_or(Length::INFINITE, |named| rounded_up(named.bound))
     }
 
@@ -322,7 +323,7 @@ impl Builder {
                         Some(false) => Length::INFINITE,
                         None => {
                             let goal = ValueGoal { state, remembered: environment, kind };
-                            self.search_value(context, goal)?.length
+                            self.shortest_value_text(context, goal)?.length
                         }
                     }
                 }

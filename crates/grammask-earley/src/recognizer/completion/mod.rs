@@ -48,7 +48,6 @@ use super::embedded::TerminalReader;
 use super::kernel::Item;
 use super::remembered::MAX_OPEN_VALUES;
 use super::stepping::Stepper;
-use super::token_ends::spelled_bytes;
 use super::{Builder, Recognizer};
 
 use dots::DotReader;
@@ -126,21 +125,6 @@ impl Recognizer {
             }
         }
         Ok(true)
-    }
-
-    /// As [`Engine::completion_at_least`](grammask_engine::Engine::completion_at_least).
-    pub(super) fn compute_completion_at_least(
-        &self,
-        set: SetId,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<u32>, LimitExceeded> {
-        if self.form.values().is_empty() {
-            let completion = self.compute_shortest_completion(set, vocabulary, deadline)?;
-            return Ok(completion.map(|completion| completion.length));
-        }
-        let context = CompletionContext::new(self, vocabulary, deadline);
-        Ok(self.lock().completion_bound(context, set)?.length.finite())
     }
 
     /// As [`Engine::longest_shortest_completion`](grammask_engine::Engine::longest_shortest_completion).

@@ -5,6 +5,7 @@
 
 use grammask_automata::{Automata, ByteSet, ShortestWords, StateId};
 use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::UnboundedText;
 use grammask_grammar::{TerminalId, ValueEquality, ValueKind};
 use grammask_vocabulary::TrieNode;
 
@@ -16,25 +17,27 @@ use super::symbols::{NamedTexts, OtherText};
 use super::with_values::CompletionContext;
 
 impl Builder {
-    /// The lengths of values, where the bound is that of the shortest texts; `None` if some value has another condition,
-    /// or is no terminal.
+    /// The lengths of values, where the bound is that of the shortest texts.
     pub(super) fn lengths_of_named(
         &mut self,
         context: CompletionContext<'_>,
-    ) -> Result<Option<NamedTexts>, LimitExceeded> {
+    ) -> Result<Result<NamedTexts, UnboundedText>, LimitExceeded> {
         let recognizer = context.recognizer;
         let form = &recognizer.form;
         let spelled = context.bytes();
         let trie = context.vocabulary.trie();
-        if recognizer.has_embedded_values
-            || !(1..trie.len()).all(|node| spelled.contains(trie.byte(TrieNode(node as u32))))
-            || !self.counted_terminals_can_end(context)?
-        {
-            return Ok(None);
+        if recognizer.has_embedded_values {
+            return Ok(Err(UnboundedText::InsidePart));
+        }
+        if !(1..trie.len()).all(|node| spelled.contains(trie.byte(TrieNode(node as u32)))) {
+            return Ok(Err(UnboundedText::MissingBytes));
+        }
+        if !self.counted_terminals_can_end(context)? {
+            return Ok(Err(UnboundedText::CountedTokens));
         }
         for engine in self.stepper.embedded.engines() {
             if !engine.length_bounds_tokens(context.vocabulary, context.deadline)? {
-                return Ok(None);
+                return Ok(Err(UnboundedText::CountedTokens));
             }
         }
         let mut values: Vec<(Symbol, ValueKind, ValueEquality, StateId)> = Vec::new();
@@ -42,11 +45,13 @@ impl Builder {
         for (dot, condition) in form.values() {
             let symbol = form.symbol_after(*dot);
             let start = terminal_of(form, symbol).and_then(|id| starts[id.index()].automaton_state());
-            let (Some(start), ValueEquality::Named(_), []) =
-                (start, condition.equality, &*condition.encodings)
-            else {
-                return Ok(None);
-            };
+            if !matches!(condition.equality, ValueEquality::Named(_)) {
+                return Ok(Err(UnboundedText::Values));
+            }
+            if !condition.encodings.is_empty() {
+                return Ok(Err(UnboundedText::Decoded));
+            }
+            let Some(start) = start else { return Ok(Err(UnboundedText::NotRegular)) };
             values.push((symbol, condition.kind, condition.equality, start));
         }
         let Self { stepper, .. } = self;
@@ -56,7 +61,7 @@ impl Builder {
         let mut others: Vec<OtherText> = Vec::new();
         for &(symbol, kind, equality, start) in &values {
             let length = match kind {
-                ValueKind::Fresh => return Ok(None),
+                ValueKind::Fresh => return Ok(Err(UnboundedText::Values)),
                 ValueKind::Bound => {
                     longest = longest.max(shortest_length(&mut words, automata, start, context.deadline)?);
                     continue;
@@ -80,7 +85,10 @@ impl Builder {
             };
             others.push(OtherText { symbol, kind, equality, length });
         }
-        Ok((longest != Length::INFINITE).then(|| NamedTexts { bound: longest, others: others.into() }))
+        Ok(match longest {
+            Length::INFINITE => Err(UnboundedText::Rest),
+            bound => Ok(NamedTexts { bound, others: others.into() }),
+        })
     }
 }
 

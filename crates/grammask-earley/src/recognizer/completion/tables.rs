@@ -16,7 +16,6 @@ use super::super::kernel::{Item, ItemState};
 use super::super::left_corner::LeftCorners;
 use super::super::set_core::CoreId;
 use super::super::stepping::TokenLimitedState;
-use super::super::token_ends::spelled_bytes;
 use super::bounds::CompletionBounds;
 use super::continuations::{ContinuationLengths, RestLengths};
 use super::dots::{DotMemo, DotReader};
@@ -124,7 +123,7 @@ impl Completions {
     /// The tables. Lengths are numbers of tokens if values have names.
     pub(super) fn new(parts: &mut Parts<'_>, values: ValueTexts) -> Result<Self, LimitExceeded> {
         let vocabulary = parts.vocabulary;
-        let bytes = spelled_bytes(vocabulary);
+        let bytes = vocabulary.single_bytes();
         let mut completions = Self {
             words: ShortestWords::new(bytes),
             are_tokens: matches!(values, ValueTexts::Named(_)),

@@ -1,20 +1,16 @@
 //! Short completions in grammars with values that a text must not, or must, repeat.
 //!
 //! The shortest completion of a set without the conditions on values is a lower bound. Usually it is legal, which
-//! following it shows. Otherwise there are two ways, and a completion is followed step by step, so that the completion
-//! of each set on the way is the rest:
+//! following it shows. Otherwise values are chosen one by one: each is the shortest text that satisfies its condition, by
+//! a best-first search (Hart, Nilsson and Raphael 1968) with the lower bound as its heuristic, and what follows it is
+//! chosen by its length with lengthened values (see [`super::escapes`]). A completion is followed step by step, so that
+//! the completion of each set on the way is the rest.
 //!
-//! - For small vocabularies, a best-first search (Hart, Nilsson and Raphael 1968) over sets, with the lower bound as
-//!   its heuristic, finds a shortest completion. It may give up.
-//! - Otherwise values are chosen one by one: each is the shortest text that satisfies its condition, and what follows
-//!   it is chosen by its length with lengthened values (see [`super::escapes`]).
-//!
-//! A completion depends on the set alone, not on the order of the calls. Of the texts of equal length the searches find
-//! the smallest, so a remembered value has no effect on a choice of another one.
+//! A completion depends on the set alone, not on the order of the calls. Of the texts of equal length a search finds the
+//! smallest, so a remembered value has no effect on a choice of another one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,15 +21,12 @@ use grammask_grammar::ValueKind;
 use grammask_vocabulary::Vocabulary;
 
 use super::super::kernel::Item;
-use super::super::remembered::{MAX_OPEN_VALUES, ValueGoal};
+use super::super::remembered::{MAX_OPEN_VALUES, ValueGoal, ValueState};
 use super::super::{Builder, Recognizer};
+use super::ValueLengths;
 use super::shortest::{FirstStep, Length, Shortest};
-use super::{ValueLengths, spelled_bytes};
 
-/// Maximum number of ids of a vocabulary for which shortest completions are searched for: that for which the fewest
-/// tokens are.
-const MAX_SEARCHED_SIZE: usize = 1024;
-/// Maximum number of sets, or of states inside a value, that a search leaves.
+/// Maximum number of states inside a value that a search leaves.
 const MAX_EXPANDED: usize = 1 << 10;
 /// The same, in addition, for each remembered value: a search leaves all states in which they begin.
 const EXPANDED_PER_VALUE: usize = 64;
@@ -79,7 +72,7 @@ impl<'a> CompletionContext<'a> {
 
     /// The bytes that are tokens by themselves.
     pub(super) fn bytes(self) -> ByteSet {
-        spelled_bytes(self.vocabulary)
+        self.vocabulary.single_bytes()
     }
 }
 
@@ -89,35 +82,15 @@ enum Beginning {
     Step { first: FirstStep, next: SetId },
     /// With a token, after which a text of this length is taken to follow.
     Token { first: FirstStep, rest: Length },
-    /// With a text, which is all of it.
-    Text(Vec<u8>),
 }
 
-/// A search for a text.
-struct TextSearch<N> {
-    start: N,
-    /// A lower bound of its length.
-    bound: Length,
-    /// Maximum number of nodes that are left before the search gives up.
-    max_expanded: usize,
-}
-
-/// A byte after a node, and the state after it, in a search.
-struct SearchedStep<N> {
+/// A byte inside a value, and the state after it, in a search.
+struct SearchedStep {
     byte: u8,
-    /// Whether the text after the byte is as required.
+    /// Whether the value may end after the byte.
     is_found: bool,
-    /// The node after the byte, and a lower bound of the length of the rest.
-    next: Option<(N, Length)>,
-}
-
-/// The result of a search.
-enum SearchResult {
-    /// The smallest of the shortest texts.
-    Found(Vec<u8>),
-    /// There is no text.
-    None,
-    GaveUp,
+    /// The state after the byte, and a lower bound of the length of the rest.
+    next: Option<(ValueState, Length)>,
 }
 
 impl Builder {
@@ -165,14 +138,6 @@ impl Builder {
                     path.push((current, first));
                     break rest;
                 }
-                Some(Beginning::Text(text)) => {
-                    for byte in text {
-                        path.push((current, FirstStep::byte(byte)));
-                        let next = self.step_inside(context.recognizer, current, byte)?;
-                        current = next.unwrap_or(current);
-                    }
-                    break Length::ZERO;
-                }
             }
         };
         if path.is_empty() {
@@ -201,24 +166,6 @@ impl Builder {
         }
         if self.follow(context, set, bound)? {
             return self.chosen_step(context, set, bound);
-        }
-        if context.vocabulary.size() <= MAX_SEARCHED_SIZE && !context.recognizer.names_tokens {
-            let search = TextSearch { start: set, bound: bound.length, max_expanded: MAX_EXPANDED };
-            let result = self.search_shortest(context, search, |builder, set| {
-                let mut steps = Vec::new();
-                for byte in context.bytes().iter() {
-                    let Some(next) = builder.step_inside(context.recognizer, set, byte)? else { continue };
-                    let is_found = context.recognizer.set(next).data.ends();
-                    let rest = builder.completion_bound(context, next)?.length;
-                    steps.push(SearchedStep { byte, is_found, next: Some((next, rest)) });
-                }
-                Ok(steps)
-            })?;
-            match result {
-                SearchResult::Found(text) => return Ok(Some(Beginning::Text(text))),
-                SearchResult::None => return Ok(None),
-                SearchResult::GaveUp => {}
-            }
         }
         let lengths = ValueLengths::Lengthened(self.added_in_set(context, set)?);
         let mut candidates = Vec::new();
@@ -313,7 +260,7 @@ impl Builder {
                 }
                 Some(true) => self.bound_of_items(context, state.set, depth + 1)?,
                 Some(false) => Shortest::NONE,
-                None => self.search_value(context, ValueGoal { state, remembered, kind })?,
+                None => self.shortest_value_text(context, ValueGoal { state, remembered, kind })?,
             };
             shortest = shortest.min(text);
         }
@@ -321,62 +268,103 @@ impl Builder {
     }
 
     /// The shortest text with which a value satisfies its condition, where it can become a remembered one.
-    pub(super) fn search_value(
+    pub(super) fn shortest_value_text(
         &mut self,
         context: CompletionContext<'_>,
         goal: ValueGoal,
     ) -> Result<Shortest, LimitExceeded> {
-        let ValueGoal { state: from, remembered, kind } = goal;
         if let Some(&known) = self.value_completions.values.get(&goal) {
             return Ok(known);
         }
-        let bound = self.bound_of_items(context, from.set, 0)?;
+        let bound = self.bound_of_items(context, goal.state.set, 0)?;
         if self.follow_value(context, goal, bound)? {
             self.value_completions.values.insert(goal, bound);
             return Ok(bound);
         }
-        let max_expanded = MAX_EXPANDED + EXPANDED_PER_VALUE * self.remembered.set_len(remembered);
-        let search = TextSearch { start: from, bound: bound.length, max_expanded };
-        let result = self.search_shortest(context, search, |builder, state| {
-            let mut steps = Vec::new();
-            let bytes = builder.decisive_bytes(state, remembered, kind).intersection(context.bytes());
-            let repeating = match kind {
-                ValueKind::Fresh => builder.repeating_bytes(state.prefix, remembered),
-                _ => ByteSet::ALL,
-            };
-            let mut differing: Vec<SetId> = Vec::new();
-            for byte in bytes.iter() {
-                // After other bytes the value differs, so only the set decides: the first byte that leads to it suffices.
-                if !repeating.contains(byte) {
-                    let Some(next) = builder.step_inside(context.recognizer, state.set, byte)? else {
-                        continue;
-                    };
-                    if differing.contains(&next) {
-                        continue;
-                    }
-                    differing.push(next);
-                }
-                let Some(next) = builder.step_value(context.recognizer, state, byte)? else { continue };
-                let set = &context.recognizer.set(next.set).data;
-                let (ends, is_final) = (set.ends(), set.is_final());
-                let is_found = ends && builder.is_satisfied(next, remembered, kind);
-                let is_last = is_final || builder.is_decided(next, remembered, kind) == Some(false);
-                let next = match is_last {
-                    true => None,
-                    false => Some((next, builder.bound_of_items(context, next.set, 0)?.length)),
-                };
-                steps.push(SearchedStep { byte, is_found, next });
-            }
-            Ok(steps)
-        })?;
-        let found = match result {
-            SearchResult::Found(text) => {
+        let found = match self.smallest_value_text(context, goal, bound.length)? {
+            Some(text) => {
                 Shortest { length: Length::new(text.len() as u64), first: FirstStep::byte(text[0]) }
             }
-            SearchResult::None | SearchResult::GaveUp => Shortest::NONE,
+            None => Shortest::NONE,
         };
         self.value_completions.values.insert(goal, found);
         Ok(found)
+    }
+
+    /// The smallest of the shortest nonempty texts with which a value satisfies its condition; `None` if there is none, or
+    /// the search takes too much work. States are left in the order of the lengths of the texts through them, then of
+    /// the texts.
+    fn smallest_value_text(
+        &mut self,
+        context: CompletionContext<'_>,
+        goal: ValueGoal,
+        bound: Length,
+    ) -> Result<Option<Vec<u8>>, LimitExceeded> {
+        let max_expanded = MAX_EXPANDED + EXPANDED_PER_VALUE * self.remembered.set_len(goal.remembered);
+        let mut queue = BinaryHeap::from([Reverse((bound, Vec::new(), Some(goal.state)))]);
+        let mut expanded: FxHashSet<ValueState> = FxHashSet::default();
+        while let Some(Reverse((_, text, state))) = queue.pop() {
+            let Some(state) = state else { return Ok(Some(text)) };
+            if !expanded.insert(state) {
+                continue;
+            }
+            if expanded.len() > max_expanded {
+                break;
+            }
+            context.deadline.check()?;
+            let read = Length::new(text.len() as u64 + 1);
+            for SearchedStep { byte, is_found, next } in
+                self.value_steps(context, ValueGoal { state, ..goal })?
+            {
+                let longer = || text.iter().copied().chain([byte]).collect::<Vec<u8>>();
+                if is_found {
+                    queue.push(Reverse((read, longer(), None)));
+                }
+                if let Some((next, rest)) = next
+                    && rest != Length::INFINITE
+                    && !expanded.contains(&next)
+                {
+                    queue.push(Reverse((read.plus(rest), longer(), Some(next))));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The steps of a search from a state inside a value.
+    fn value_steps(
+        &mut self,
+        context: CompletionContext<'_>,
+        ValueGoal { state, remembered, kind }: ValueGoal,
+    ) -> Result<Vec<SearchedStep>, LimitExceeded> {
+        let mut steps = Vec::new();
+        let bytes = self.decisive_bytes(state, remembered, kind).intersection(context.bytes());
+        let repeating = match kind {
+            ValueKind::Fresh => self.repeating_bytes(state.prefix, remembered),
+            _ => ByteSet::ALL,
+        };
+        let mut differing: Vec<SetId> = Vec::new();
+        for byte in bytes.iter() {
+            // After other bytes the value differs, so only the set decides: the first byte that leads to it suffices.
+            if !repeating.contains(byte) {
+                let Some(next) = self.step_inside(context.recognizer, state.set, byte)? else { continue };
+                if differing.contains(&next) {
+                    continue;
+                }
+                differing.push(next);
+            }
+            let Some(next) = self.step_value(context.recognizer, state, byte)? else { continue };
+            let set = &context.recognizer.set(next.set).data;
+            let (ends, is_final) = (set.ends(), set.is_final());
+            let is_found = ends && self.is_satisfied(next, remembered, kind);
+            let is_last = is_final || self.is_decided(next, remembered, kind) == Some(false);
+            let next = match is_last {
+                true => None,
+                false => Some((next, self.bound_of_items(context, next.set, 0)?.length)),
+            };
+            steps.push(SearchedStep { byte, is_found, next });
+        }
+        Ok(steps)
     }
 
     /// Whether the shortest text of a value satisfies its condition.
@@ -400,42 +388,6 @@ impl Builder {
             bound = self.bound_of_items(context, state.set, 0)?;
         }
         Ok(false)
-    }
-
-    /// The smallest of the shortest nonempty texts from a node to one that is as required, where `expand` lists the steps
-    /// of a node. Nodes are left in the order of the lengths of the texts through them, then of the texts.
-    fn search_shortest<N: Copy + Eq + Hash + Ord>(
-        &mut self,
-        context: CompletionContext<'_>,
-        TextSearch { start, bound, max_expanded }: TextSearch<N>,
-        mut expand: impl FnMut(&mut Self, N) -> Result<Vec<SearchedStep<N>>, LimitExceeded>,
-    ) -> Result<SearchResult, LimitExceeded> {
-        let mut queue = BinaryHeap::from([Reverse((bound, Vec::new(), Some(start)))]);
-        let mut expanded: FxHashSet<N> = FxHashSet::default();
-        while let Some(Reverse((_, text, node))) = queue.pop() {
-            let Some(node) = node else { return Ok(SearchResult::Found(text)) };
-            if !expanded.insert(node) {
-                continue;
-            }
-            if expanded.len() > max_expanded {
-                return Ok(SearchResult::GaveUp);
-            }
-            context.deadline.check()?;
-            let read = Length::new(text.len() as u64 + 1);
-            for SearchedStep { byte, is_found, next } in expand(self, node)? {
-                let longer = || text.iter().copied().chain([byte]).collect::<Vec<u8>>();
-                if is_found {
-                    queue.push(Reverse((read, longer(), None)));
-                }
-                if let Some((next, rest)) = next
-                    && rest != Length::INFINITE
-                    && !expanded.contains(&next)
-                {
-                    queue.push(Reverse((read.plus(rest), longer(), Some(next))));
-                }
-            }
-        }
-        Ok(SearchResult::None)
     }
 
     /// The shortest completion of a set as if values had no conditions: a lower bound.
