@@ -3,8 +3,10 @@
 import json
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
+import grammask
 from grammask import Grammar, Vocabulary
 
 OPTIONAL = {
@@ -58,3 +60,13 @@ def test_modules_need_no_import_of_their_own() -> None:
     code = "import grammask; print(grammask.kbnf.Engine.__name__, grammask.tools.__name__, 'kbnf' in dir(grammask))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "Engine grammask.tools True\n"
+
+
+def test_the_package_lists_its_public_names_only() -> None:
+    names = {name for name in dir(grammask) if not name.startswith("__")}
+    modules = {"compat", "formatron", "integrations", "kbnf", "streamlining", "templates", "texts", "tools"}
+    assert names == {*grammask.__all__, *modules}
+
+
+def test_the_package_has_a_version() -> None:
+    assert grammask.__version__ == metadata.version("grammask")

@@ -126,6 +126,8 @@ def __getattr__(name: str) -> Any:
     """Import the module of a lazy attribute."""
     if name in _MODULES_IMPORTED_WHEN_USED:
         return import_module(f"{__name__}.{name}")
+    if name == "__version__":
+        return import_module("importlib.metadata").version(__name__)
     if name not in _IMPORTED_WHEN_USED:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
@@ -136,4 +138,5 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """All public names, imported or not."""
-    return sorted({*globals(), *_IMPORTED_WHEN_USED, *_MODULES_IMPORTED_WHEN_USED})
+    special = {name for name in globals() if name.startswith("__")}
+    return sorted({*__all__, *_MODULES_IMPORTED_WHEN_USED, *special, "__version__"})

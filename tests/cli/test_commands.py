@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import grammask
 import pytest
 from grammask import default_compile_cache
 from grammask.cli.application import application
@@ -36,6 +37,16 @@ def grammar(tmp_path: Path) -> Any:
         return str(path)
 
     return write
+
+
+def test_the_version() -> None:
+    assert run("--version") == f"grammask {grammask.__version__}\n"
+
+
+@pytest.mark.parametrize("command", [(), ("mask",), ("debug", "ir")])
+def test_short_help(command: tuple[str, ...]) -> None:
+    assert "Usage:" in run(*command, "-h")
+    assert run(*command, "-h") == run(*command, "--help")
 
 
 @pytest.mark.parametrize("file", sorted(path.name for path in GRAMMARS.glob("*.kbnf")))

@@ -227,6 +227,24 @@ def test_strict_schemas_need_not_be_in_openai_s_subset(url: str) -> None:
         assert len(json.loads(text)) <= 1
 
 
+def test_each_request_is_a_line_of_the_log(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "grammask.server")
+    schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
+    usage = chat(url, response_format=schema)["usage"]
+    tokens = rf"{usage['prompt_tokens']} \+ {usage['completion_tokens']} tokens"
+    post(url, "chat/completions", {"messages": USER, "response_format": schema, "stream": True})
+    chat(url, 400, response_format=schema, max_tokens=1)
+    path = "POST /v1/chat/completions"
+    lines = [
+        rf"{path} 200, {tokens}, \d+\.\d\d s",
+        rf"{path} 200, \d+ \+ \d+ tokens, .* s",
+        rf"{path} 400, .* s",
+    ]
+    assert len(caplog.messages) == len(lines)
+    for line, message in zip(lines, caplog.messages, strict=True):
+        assert re.fullmatch(line, message), message
+
+
 def test_streams_are_the_same_text(url: str) -> None:
     fields = {"structured_outputs": {"regex": "[aé]{9}"}, "seed": 4, "temperature": 0}
     whole = chat(url, **fields)["choices"][0]["message"]["content"]

@@ -1,7 +1,10 @@
 """The commands of ``grammask``."""
 
+from typing import Annotated
+
 import typer
 
+import grammask
 from grammask.cli.check import check
 from grammask.cli.debug import debug
 from grammask.cli.derive_style import derive_style
@@ -14,6 +17,7 @@ from grammask.cli.grammars import grammars
 from grammask.cli.mask import mask
 from grammask.cli.serve import serve
 from grammask.cli.streamline import streamline
+from grammask.cli.terminal import OUT
 from grammask.cli.validate import validate
 from grammask.cli.warm import warm
 
@@ -21,8 +25,26 @@ application = typer.Typer(
     cls=ReportingGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Exact next-token masks for grammars.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(is_asked: bool) -> None:  # noqa: FBT001
+    if is_asked:
+        OUT.print(f"grammask {grammask.__version__}")
+        raise typer.Exit
+
+
+@application.callback()
+def _options_of_all(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Exact next-token masks for grammars."""
+
+
 application.command()(check)
 application.command()(mask)
 application.command()(explain)

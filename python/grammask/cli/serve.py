@@ -1,6 +1,7 @@
 """``grammask serve``: a small server with OpenAI's interface, for trying grammars."""
 
 import contextlib
+import logging
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -94,8 +95,18 @@ def serve(
         ERR.print(
             f"serving {model} on {url}/v1; {url}/ is a page to try grammars on; stop with Ctrl+C", style="dim"
         )
+        _log_requests()
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+
+
+def _log_requests() -> None:
+    """Writes a line per request on standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    log = logging.getLogger("grammask.server")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
 
 
 def _listening(host: str, port: int) -> socket.socket:

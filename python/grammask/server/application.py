@@ -35,6 +35,7 @@ from grammask.server import playground, requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
 from grammask.server.messages import messages_of
 from grammask.server.reading_pool import DeadlineExceeded, ReadingPool
+from grammask.server.request_log import RequestLogMiddleware
 from grammask.server.request_origins import SameOriginMiddleware, has_json_content
 from grammask.server.responses import (
     Conversations,
@@ -131,6 +132,7 @@ def application(
         exception_handlers={HTTPException: _http_error, ClientDisconnect: _gone},
         lifespan=server.lifespan,
         middleware=[
+            Middleware(RequestLogMiddleware),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
             Middleware(SameOriginMiddleware),
         ],
@@ -275,6 +277,7 @@ class _Server:
             trace=prepared.trace,
             alternatives=sampling.logprobs or 0,
         )
+        request.state.answer = answer
         pieces = self._learning(
             self._pieces(answer, prepared.steps, prepared.matcher, sampling, is_named=form is not None),
             answer,
