@@ -405,3 +405,26 @@ def test_a_reader_that_stops_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "completions"),
+    [
+        ("mask bundled:pyth", ["bundled:python"]),
+        ("check html", ["html:page"]),
+        ("mask G --vocab o2", ["o200k"]),
+        ("generate G --model ge", []),
+        ("generate G --model gg", ["gguf:"]),
+        ("serve --tool-style herm", ["hermes"]),
+        ("check schema.json --for openai,xgr", ["openai,xgrammar"]),
+        ("check schema.json --option key_o", ["key_order="]),
+    ],
+)
+def test_shells_complete_values(command: str, completions: list[str]) -> None:
+    environment = {
+        "_GRAMMASK_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"grammask {command}",
+        "COMP_CWORD": str(len(command.split())),
+    }
+    result = CliRunner().invoke(application, [], env=environment, prog_name="grammask")
+    assert result.output.split() == completions

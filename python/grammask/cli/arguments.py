@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -16,12 +16,13 @@ import typer
 
 from grammask import _grammask
 from grammask._grammask import CompiledGrammar, Matcher, quote_bytes
+from grammask.cli import completions
+from grammask.cli.completions import OPTION_NAMES
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR
 from grammask.errors import GrammarError, GrammarSyntaxError
 from grammask.grammar import Grammar
 from grammask.lark_grammars import BUNDLED
-from grammask.schemas.options import SchemaOptions
 from grammask.vocabulary import Vocabulary, file_kinds
 from grammask.vocabulary.tiktoken import END_OF_TEXT
 from grammask.vocabulary.token_table import TokenTable
@@ -34,10 +35,9 @@ class End(str, Enum):
     eager = "eager"
 
 
-_OPTION_NAMES = sorted(each.name for each in fields(SchemaOptions) if each.init and each.name != "resolver")
-
 GRAMMAR_FILE = typer.Argument(
     metavar="G",
+    autocompletion=completions.grammars,
     help="A grammar's file: KBNF, or *.gbnf (llama.cpp), *.ebnf (XGrammar), *.lark (lark or llguidance), *.json (JSON "
     "Schema); "
     "bundled:NAME; markdown:NAMES, answers with code in bundled languages; html:page; or - for standard input.",
@@ -53,6 +53,7 @@ OptionValues: TypeAlias = Annotated[
         help="An option of a schema as NAME=VALUE, for example key_order=any, indent=2, on_unsupported=relax; "
         "docs/json_schema.md lists them. May be repeated.",
         metavar="NAME=VALUE",
+        autocompletion=completions.options,
     ),
 ]
 Start: TypeAlias = Annotated[
@@ -66,6 +67,7 @@ VocabularyName: TypeAlias = Annotated[
         help="o200k, cl100k, the path of a tokenizer file of any kind (tokenizer.json, tekken.json, *.tiktoken, "
         "SentencePiece, GGUF) or of a model's folder, or hf:NAME, loaded by transformers.",
         metavar="V",
+        autocompletion=completions.vocabularies,
     ),
 ]
 VocabularyOfModel: TypeAlias = Annotated[
@@ -74,6 +76,7 @@ VocabularyOfModel: TypeAlias = Annotated[
         "--vocab",
         help="The vocabulary of the models demo and random. Default: o200k. Other models have their own.",
         metavar="V",
+        autocompletion=completions.vocabularies,
     ),
 ]
 EndTokens: TypeAlias = Annotated[
@@ -257,8 +260,8 @@ def schema_options(options: list[str] | None) -> dict[str, Any]:
     read: dict[str, Any] = {}
     for option in options or ():
         name, equals, value = option.partition("=")
-        if not equals or name not in _OPTION_NAMES:
-            msg = f"--option {option}: give NAME=VALUE with one of the names {', '.join(_OPTION_NAMES)}"
+        if not equals or name not in OPTION_NAMES:
+            msg = f"--option {option}: give NAME=VALUE with one of the names {', '.join(OPTION_NAMES)}"
             raise Failure(msg)
         try:
             read[name] = value if name == "draft" else json.loads(value)

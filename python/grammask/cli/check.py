@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from grammask.ambiguity import has_only_conflicts
-from grammask.cli import arguments
+from grammask.cli import arguments, completions
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT, show
 from grammask.errors import Diagnostic, GrammarError
@@ -24,7 +24,12 @@ def check(
     grammar: arguments.GrammarFile,
     start: arguments.Start = None,
     vocab: Annotated[
-        str | None, typer.Option(help="Also look up the tokens that the grammar refers to.", metavar="V")
+        str | None,
+        typer.Option(
+            help="Also look up the tokens that the grammar refers to.",
+            metavar="V",
+            autocompletion=completions.vocabularies,
+        ),
     ] = None,
     finite: Annotated[bool, typer.Option("--finite", help="Refuse rules that never end.")] = False,
     schema: arguments.IsSchema = False,
@@ -36,6 +41,7 @@ def check(
             help=f"For a schema: which keywords these do not enforce, separated by commas: {', '.join(ENGINES)}. "
             "The exit status is 1 if there are any.",
             metavar="ENGINES",
+            autocompletion=completions.engines,
         ),
     ] = None,
     ambiguity: Annotated[

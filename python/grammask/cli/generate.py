@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from grammask._grammask import CompiledGrammar
-from grammask.cli import arguments
+from grammask.cli import arguments, completions
 from grammask.cli.failures import Failure
 from grammask.cli.terminal import ERR, OUT, token_label
 from grammask.integrations.drafts import Drafter
@@ -31,7 +31,8 @@ def generate_text(
         str,
         typer.Option(
             help="demo (a small n-gram model), random (seeded noise), hf:NAME (transformers), gguf:PATH (llama.cpp), "
-            "or openai:URL#NAME (a server; without logits, its text is checked and corrected)."
+            "or openai:URL#NAME (a server; without logits, its text is checked and corrected).",
+            autocompletion=completions.models,
         ),
     ] = "demo",
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same text.")] = 0,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import numpy as np
 import typer
 
-from grammask.cli import arguments
+from grammask.cli import arguments, completions
 from grammask.cli.failures import Failure
 from grammask.cli.generate import open_language_model
 from grammask.cli.terminal import ERR
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 def serve(
     vocab: arguments.VocabularyOfModel = None,
     model: Annotated[
-        str, typer.Option(help="demo, random, hf:NAME (transformers) or gguf:PATH (llama.cpp).")
+        str,
+        typer.Option(
+            help="demo, random, hf:NAME (transformers) or gguf:PATH (llama.cpp).",
+            autocompletion=completions.models,
+        ),
     ] = "demo",
     host: Annotated[
         str,
@@ -33,7 +37,11 @@ def serve(
     eos: arguments.EndTokens = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random model.")] = 0,
     tool_style: Annotated[
-        str, typer.Option(help="The style of the model's tool calls; docs/tools.md lists the styles.")
+        str,
+        typer.Option(
+            help="The style of the model's tool calls; docs/tools.md lists the styles.",
+            autocompletion=completions.styles,
+        ),
     ] = "hermes",
     reasoning: Annotated[
         str | None,
