@@ -428,3 +428,17 @@ def test_shells_complete_values(command: str, completions: list[str]) -> None:
     }
     result = CliRunner().invoke(application, [], env=environment, prog_name="grammask")
     assert result.output.split() == completions
+
+
+def test_limits_are_raised_before_the_command(grammar: Any) -> None:
+    path = grammar("".join(f'start ::= "{number}";' for number in range(200)))
+    output = run("--limits", "grammar_size=100", "check", path, status=1)
+    assert "limit-exceeded" in output
+    output = run("--limits", "grammar_size=100", "--limits", "seconds=9", "validate", path, "-", status=1)
+    assert "limit-exceeded" in output
+    assert "no errors" in run("--limits", "seconds=300", "check", path)
+    assert "give NAME=NUMBER with one of the names automaton_states," in run(
+        "--limits", "time=3", "check", path, status=1
+    )
+    assert "'x' is no number" in run("--limits", "seconds=x", "check", path, status=1)
+    assert "no errors" in run("check", path)

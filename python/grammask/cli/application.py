@@ -15,6 +15,7 @@ from grammask.cli.failures import ReportingGroup
 from grammask.cli.generate import generate_text
 from grammask.cli.grammars import grammars
 from grammask.cli.mask import mask
+from grammask.cli.raised_limits import set_limits
 from grammask.cli.serve import serve
 from grammask.cli.streamline import streamline
 from grammask.cli.terminal import OUT
@@ -37,12 +38,20 @@ def _print_version(is_asked: bool) -> None:  # noqa: FBT001
 
 @application.callback()
 def _options_of_all(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A limit of reading and compiling as NAME=NUMBER: seconds, memory_bytes and others. May be repeated.",
+            metavar="NAME=NUMBER",
+        ),
+    ] = None,
 ) -> None:
     """Exact next-token masks for grammars."""
+    set_limits(limits or [])
 
 
 application.command()(check)

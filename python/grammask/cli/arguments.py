@@ -19,6 +19,7 @@ from grammask._grammask import CompiledGrammar, Matcher, quote_bytes
 from grammask.cli import completions
 from grammask.cli.completions import OPTION_NAMES
 from grammask.cli.failures import Failure
+from grammask.cli.raised_limits import limits_of_command
 from grammask.cli.terminal import ERR
 from grammask.errors import GrammarError, GrammarSyntaxError
 from grammask.grammar import Grammar
@@ -154,12 +155,13 @@ def at_position(command: Callable[..., None]) -> Callable[..., None]:
 
 def read_with_directives(read: Callable[..., Grammar], text: bytes, start: str) -> Grammar:
     """Reads a grammar, with a contextual lexer if it has directives, which are errors without a lexer."""
+    limits = limits_of_command()
     try:
-        return read(text, start=start)
+        return read(text, start=start, limits=limits)
     except GrammarSyntaxError:
         if not re.search(rb"(?m)(^|;)\s*%(terminal|ignore|refuse|priority)\b", text):
             raise
-        return read(text, start=start, lexer="contextual")
+        return read(text, start=start, lexer="contextual", limits=limits)
 
 
 def read_grammar(
@@ -175,9 +177,10 @@ def read_grammar(
         msg = "--option is for schemas: files called *.json, or with --schema"
         raise Failure(msg)
     kind, _, name = path.partition(":")
+    limits = limits_of_command()
     try:
         if kind == "bundled" and name:
-            return Grammar.bundled(name, start=start or "file")
+            return Grammar.bundled(name, start=start or "file", limits=limits)
         if kind == "html" and name:
             if name != "page":
                 msg = f"{path}: there is no such grammar; there is html:page"
@@ -192,12 +195,12 @@ def read_grammar(
                 if start not in (None, "start"):
                     msg = f"{path}: --start: the start symbol of llguidance's Lark is start"
                     raise Failure(msg)
-                return Grammar.from_llguidance_lark(text.decode("utf-8"))
-            return Grammar.from_lark(Path(path), start=start or "start")
+                return Grammar.from_llguidance_lark(text.decode("utf-8"), limits=limits)
+            return Grammar.from_lark(Path(path), start=start or "start", limits=limits)
         if suffix == ".gbnf":
             return read_with_directives(Grammar.from_gbnf, read_bytes(path), start or "root")
         if suffix == ".ebnf":
-            return Grammar.from_xgrammar_ebnf(read_bytes(path), root=start or "root")
+            return Grammar.from_xgrammar_ebnf(read_bytes(path), root=start or "root", limits=limits)
         return read_with_directives(Grammar.from_kbnf, read_bytes(path), start or "start")
     except GrammarError:
         raise
@@ -208,7 +211,7 @@ def read_grammar(
 def read_schema(text: bytes, options: dict[str, Any]) -> Grammar:
     """Reads a JSON Schema with the options of :func:`schema_options`."""
     try:
-        return Grammar.from_json_schema(text, **options)
+        return Grammar.from_json_schema(text, limits=limits_of_command(), **options)
     except GrammarError:
         raise
     except (TypeError, ValueError) as error:
@@ -312,7 +315,7 @@ def compile_grammar(grammar: Grammar, vocabulary: Vocabulary, end: End | None) -
         ERR.print(
             "note: there are no end tokens (--eos), so a text ends as soon as it is complete", style="dim"
         )
-    return grammar.compile(vocabulary, end=mode)
+    return grammar.compile(vocabulary, end=mode, limits=limits_of_command())
 
 
 def matcher_after(

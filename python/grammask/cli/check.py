@@ -10,6 +10,7 @@ import typer
 from grammask.ambiguity import has_only_conflicts
 from grammask.cli import arguments, completions
 from grammask.cli.failures import Failure
+from grammask.cli.raised_limits import limits_of_command
 from grammask.cli.terminal import ERR, OUT, show
 from grammask.errors import Diagnostic, GrammarError
 from grammask.grammar import Grammar
@@ -87,13 +88,15 @@ def _checked(
     read: Callable[[], Grammar], vocab: str | None, *, finite: bool
 ) -> tuple[Grammar | None, list[Diagnostic]]:
     """Returns the grammar of ``read``, unless it is refused, and all diagnostics."""
-    checked = None
+    checked, limits = None, limits_of_command()
     try:
         checked = read()
-        diagnostics = [*checked.relaxations, *checked.check()]
+        diagnostics = [*checked.relaxations, *checked.check(limits)]
         if vocab is not None or finite:
             vocabulary = arguments.open_vocabulary(vocab or "o200k")
-            checked.compile(vocabulary, end="eos" if vocabulary.eos else "eager", finite=finite)
+            checked.compile(
+                vocabulary, end="eos" if vocabulary.eos else "eager", finite=finite, limits=limits
+            )
     except GrammarError as error:
         return checked, error.diagnostics
     return checked, diagnostics

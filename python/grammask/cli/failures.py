@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from grammask.cli.terminal import ERR, styled
-from grammask.errors import GrammarError, VocabularyError
+from grammask.errors import GrammarError, LimitExceeded, VocabularyError
 from grammask.language_models import ModelNotFound, PromptTooLong
 
 
@@ -29,6 +29,8 @@ class ReportingGroup(TyperGroup):
             return super().invoke(ctx)
         except GrammarError as error:
             ERR.print(styled(str(error)))
+            if isinstance(error, LimitExceeded):
+                ERR.print("note: --limits NAME=NUMBER before the command raises a limit", style="dim")
             raise typer.Exit(1) from None
         except (Failure, ModelNotFound, PromptTooLong, VocabularyError) as error:
             ERR.print(styled(f"error: {error}"))

@@ -6,6 +6,7 @@ import typer
 
 from grammask._grammask import CompiledGrammar
 from grammask.cli import arguments
+from grammask.cli.raised_limits import limits_of_command
 from grammask.cli.terminal import OUT, styled
 from grammask.vocabulary import Vocabulary
 
@@ -28,7 +29,8 @@ def validate(
     The recogniser of the masks reads the files, so the order of keys matters as it does for a model; see
     ``--option key_order=any``. White space around a JSON text is ignored.
     """
-    compiled = arguments.read_grammar(grammar, start, schema=schema, options=option).compile(_bytes_alone())
+    read = arguments.read_grammar(grammar, start, schema=schema, options=option)
+    compiled = read.compile(_bytes_alone(), limits=limits_of_command())
     is_json = schema or arguments.is_schema(grammar)
     wrong = 0
     for file in files:
