@@ -1,8 +1,13 @@
 """The same page from `grammask serve`, with a model behind it."""
 
+import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,3 +77,31 @@ def test_a_candidate_continues_the_text(served: str, open_playground: Callable[.
     assert playground.state("d.text").startswith(before)
     assert playground.state("d.text") != before
     assert playground.text("#text-verdict") != "does not fit"
+
+
+def test_the_page_of_an_install_from_source(
+    served: str, browser: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = resources.files("grammask.server")
+    (tmp_path / "page.html").write_bytes(folder.joinpath("page.html").read_bytes())
+    monkeypatch.setattr("grammask.server.playground.resources.files", lambda _: tmp_path)
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(served)
+    page.click("#write")
+    page.wait_for_function("document.querySelector('#status').textContent.includes('ended by: stop')")
+    assert set(json.loads(page.inner_text("#answer"))) == {"wind", "degrees"}
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.select_option("#notation", "KBNF")
+    page.click("#write")
+    page.wait_for_function("document.querySelector('#status').textContent.includes('ended by: stop')")
+    assert re.fullmatch(r"(north|south|no) wind, -?\d+ degrees", page.inner_text("#answer"))
+    assert "/v1/chat/completions" in page.inner_text("#request")
+    assert errors == []
+    page.fill("#grammar", "start ::= x;")
+    page.click("#write")
+    page.wait_for_function("document.querySelector('#status').className === 'error'")
+    assert "the symbol `x` is not defined" in page.inner_text("#status")
+    page.close()

@@ -42,16 +42,12 @@ _LEXERS: dict[Any, Literal["basic", "contextual"] | None] = {
 }
 _KEY_ORDERS: dict[Any, Literal["declared", "any"]] = {"": "declared", "declared": "declared", "any": "any"}
 
-_NOT_BUILT = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>grammask</title>
-<h1>The playground is not built</h1>
-<p>In a checkout, <code>make playground</code> builds it; packages contain it. The interface of OpenAI is at
-<code>/v1</code>.</p></html>"""
-
 
 def page() -> bytes:
-    """Returns the page, or one that names the command to build it."""
-    built = resources.files(__package__).joinpath("playground.html")
-    return built.read_bytes() if built.is_file() else _NOT_BUILT
+    """Returns the playground, or a smaller page where it is not built, which takes a compiler for WebAssembly."""
+    files = resources.files(__package__)
+    built = files.joinpath("playground.html")
+    return (built if built.is_file() else files.joinpath("page.html")).read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
