@@ -5,7 +5,7 @@ use grammask_automata::regex;
 use grammask_diagnostics::{Code, Limits, Span};
 use grammask_earley::lowering::lower;
 use grammask_earley::recognizer::Recognizer;
-use grammask_engine::{Engine, SetId};
+use grammask_engine::{SetId, Steps};
 use grammask_grammar::{Grammar, GrammarBuilder, NodeId, Terminal, ValueEquality};
 
 /// Builds the nodes of a test.

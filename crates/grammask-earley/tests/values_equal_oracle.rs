@@ -12,7 +12,8 @@ use grammask_earley::lowering::lower;
 use grammask_earley::masks::ContextFreeMasks;
 use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{
-    CompletionStep, Effort, Engine, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId,
+    CompletionStep, Descriptions, Effort, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy,
+    SetId, ShortestCompletions, Steps,
 };
 use grammask_grammar::{
     Clause, Grammar, GrammarBuilder, NodeId, PartId, PartOrder, Selection, Terminal, ValueCondition,

@@ -8,8 +8,10 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `recognition` | [`Engine`]: steps over bytes and tokens |
-//! | `completion` | [`ShortestCompletion`]: how a text can end soonest |
+//! | `recognition` | [`Engine`] and its part [`Steps`]: states, and steps over bytes and tokens |
+//! | `completion` | [`ShortestCompletions`]: how a text can end soonest |
+//! | `value_states` | [`ValueStates`]: values that must differ from others, or repeat them |
+//! | `description` | [`Descriptions`]: states in the words of the grammar |
 //! | `spelling` | [`first_tokens()`]: how tokens spell a shortest completion |
 //! | `inside_terminal` | [`InsideTerminal`]: states inside a terminal, [`FollowingState`] |
 //! | `anonymous_values` | [`AnonymousValues`]: states that texts with different values share |
@@ -23,12 +25,13 @@
 //! **Invariant: same future, same state.** Caches are keyed by [`SetId`], never by the text before it.
 //!
 //! An engine is usable wherever an automaton with interned states is: [`Engine`] requires only states, steps over
-//! bytes, and completeness; everything else has a default. Steps are memoised, and a memoised step takes no lock.
+//! bytes, and completeness; nearly everything else has a default. Steps are memoised, and a memoised step takes no lock.
 #![forbid(unsafe_code)]
 
 mod anonymous_values;
 mod bound_texts;
 mod completion;
+mod description;
 mod inside_terminal;
 mod mask_cache;
 mod masks;
@@ -37,11 +40,15 @@ mod recognition;
 mod spelling;
 mod successor_groups;
 mod tokens;
+mod value_states;
 mod walk;
 
 pub use anonymous_values::{AnonymousValues, CompletionDependence, EngineValueId};
 pub use bound_texts::{BoundTexts, UnboundedText};
-pub use completion::{CompletionStep, Reach, ShortestCompletion, TokenGrowth, TokenGrowths};
+pub use completion::{
+    CompletionStep, Reach, ShortestCompletion, ShortestCompletions, TokenGrowth, TokenGrowths,
+};
+pub use description::{Descriptions, Expectation, FirstTerminals};
 pub use inside_terminal::{FollowingState, InsideTerminal};
 pub use mask_cache::{CacheStatistics, CachedMask, MaskCache};
 pub use masks::{
@@ -49,10 +56,11 @@ pub use masks::{
     TokensAndExits,
 };
 pub use readings::{Lexeme, LexerReading, OpenLexeme, ParseNode, ParseTree};
-pub use recognition::{Engine, Expectation, FirstTerminals};
+pub use recognition::{Engine, Steps};
 pub use spelling::{FirstToken, first_tokens};
 pub use successor_groups::SuccessorGroups;
 pub use tokens::{TokenEvent, TokenMatch};
+pub use value_states::ValueStates;
 pub use walk::walk;
 
 grammask_collections::id_type! {

@@ -20,7 +20,7 @@ struct RunAfterByte {
 }
 
 impl LexedRecognizer {
-    /// [`Engine::first_terminals`](grammask_engine::Engine::first_terminals).
+    /// As [`Descriptions::first_terminals`](grammask_engine::Descriptions::first_terminals).
     pub(crate) fn find_first_terminals(
         &self,
         set: SetId,
@@ -64,7 +64,7 @@ impl LexedRecognizer {
         Ok(found)
     }
 
-    /// [`Engine::expectations`](grammask_engine::Engine::expectations): the terminals that some next byte begins or
+    /// The terminals that some next byte begins or
     /// continues, in the order of the grammar.
     pub(crate) fn find_expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         let bytes: Vec<u8> = (0..=u8::MAX).collect();

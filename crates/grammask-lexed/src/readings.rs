@@ -31,7 +31,7 @@ struct TracedLexeme {
 }
 
 impl LexedRecognizer {
-    /// [`Engine::readings`](grammask_engine::Engine::readings).
+    /// As [`Descriptions::readings`](grammask_engine::Descriptions::readings).
     pub(crate) fn all_readings(&self, text: &[u8]) -> Result<Vec<LexerReading>, LimitExceeded> {
         let (traced, lexemes) = self.trace(text)?;
         let grammar = &self.prepared().grammar;

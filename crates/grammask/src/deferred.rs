@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
 use grammask_engine::{
-    Effort, Engine, ExitsRequest, Expectation, FirstTerminals, MaskCounts, MaskOutcome, MaskRequest,
-    MaskSource, PrecomputeBudget, Reach, SetId, ShortestCompletion, SuccessorGroups, TokenGrowths,
-    TokensAndExits,
+    Descriptions, Effort, ExitsRequest, Expectation, FirstTerminals, MaskCounts, MaskOutcome, MaskRequest,
+    MaskSource, PrecomputeBudget, Reach, SetId, ShortestCompletion, ShortestCompletions, Steps,
+    SuccessorGroups, TokenGrowths, TokensAndExits, ValueStates,
 };
 use grammask_grammar::EmbeddedTexts;
 use grammask_lexed::{ByteClasses, LexedGrammar, LexedRecognizer, PreparedGrammar};
@@ -150,7 +150,7 @@ impl DeferredRecognizer {
     }
 }
 
-impl Engine for DeferredRecognizer {
+impl Steps for DeferredRecognizer {
     fn start(&self) -> SetId {
         LexedRecognizer::start_set()
     }
@@ -168,7 +168,7 @@ impl Engine for DeferredRecognizer {
     }
 
     fn set_count(&self) -> usize {
-        self.made().map_or(1, Engine::set_count)
+        self.made().map_or(1, Steps::set_count)
     }
 
     fn class_of_byte(&self) -> &[u8; 256] {
@@ -180,11 +180,11 @@ impl Engine for DeferredRecognizer {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.made().map_or(0, Engine::memory_bytes)
+        self.made().map_or(0, Steps::memory_bytes)
     }
 
     fn new_steps(&self) -> usize {
-        self.made().map_or(0, Engine::new_steps)
+        self.made().map_or(0, Steps::new_steps)
     }
 
     #[inline]
@@ -196,29 +196,18 @@ impl Engine for DeferredRecognizer {
         self.recognizer()?.union(left, right)
     }
 
-    fn depends_on_all_values(&self) -> bool {
-        self.grammar.grammar().has_delimited_terminals()
-    }
-
-    fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
-        self.recognizer()?.expectations(set)
-    }
-
-    fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded> {
-        self.recognizer()?.first_terminals(set, texts)
-    }
-
-    fn describe(&self, set: SetId) -> String {
-        match self.made() {
-            Some(recognizer) => recognizer.describe(set),
-            None => format!("set {}, without tables\n", set.as_u32()),
-        }
-    }
-
     fn state_size(&self, set: SetId) -> usize {
         self.made().map_or(1, |recognizer| recognizer.state_size(set))
     }
+}
 
+impl ValueStates for DeferredRecognizer {
+    fn depends_on_all_values(&self) -> bool {
+        self.grammar.grammar().has_delimited_terminals()
+    }
+}
+
+impl ShortestCompletions for DeferredRecognizer {
     fn shortest_completion(
         &self,
         set: SetId,
@@ -244,6 +233,23 @@ impl Engine for DeferredRecognizer {
         deadline: &Deadline,
     ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
         self.recognizer()?.token_growths(vocabulary, deadline)
+    }
+}
+
+impl Descriptions for DeferredRecognizer {
+    fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
+        self.recognizer()?.expectations(set)
+    }
+
+    fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded> {
+        self.recognizer()?.first_terminals(set, texts)
+    }
+
+    fn describe(&self, set: SetId) -> String {
+        match self.made() {
+            Some(recognizer) => recognizer.describe(set),
+            None => format!("set {}, without tables\n", set.as_u32()),
+        }
     }
 }
 

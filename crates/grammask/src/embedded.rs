@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use grammask_automata::encoding::CharacterEncoding;
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits};
 use grammask_earley::lowering::{Derivability, Symbol, flatten, has_bindings, lower, resolve_bindings};
-use grammask_engine::Engine;
+use grammask_engine::{Engine, Steps};
 use grammask_grammar::{BindingKind, EmbeddedTexts, Grammar, Node, NodeId, Terminal, TerminalDefinition};
 use grammask_lexed::{LexedGrammar, LexedRecognizer, PreparedGrammar};
 use grammask_vocabulary::{TokenTexts, Vocabulary};

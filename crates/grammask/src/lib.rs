@@ -93,9 +93,9 @@ pub use first_terminals::TerminalTokens;
 pub use forced::TokenizeError;
 pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits, Request, count_memory_by};
 pub use grammask_engine::{
-    CompletionStep, Effort, Engine, Expectation, Lexeme, LexerReading, MaskSource, MaskStrategy, OpenLexeme,
-    ParseNode, ParseTree, PrecomputeBudget, Reach, SetId, ShortestCompletion, SuccessorGroups, TokenEvent,
-    TokenGrowths,
+    CompletionStep, Descriptions, Effort, Engine, Expectation, Lexeme, LexerReading, MaskSource,
+    MaskStrategy, OpenLexeme, ParseNode, ParseTree, PrecomputeBudget, Reach, SetId, ShortestCompletion,
+    ShortestCompletions, Steps, SuccessorGroups, TokenEvent, TokenGrowths, ValueStates,
 };
 pub use learned_masks::{MaskOrigin, mask_origin};
 pub use matcher::{Matcher, MatcherStep};

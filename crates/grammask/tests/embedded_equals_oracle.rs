@@ -27,7 +27,7 @@ use grammask::recognizer::reference::{
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{
     CompileOptions, CompiledGrammar, CompletionStep, Deadline, EmbeddedGrammar, EndMode, Engine, Limits,
-    MaskStrategy, Matcher, SetId,
+    MaskStrategy, Matcher, SetId, Steps,
 };
 use proptest::prelude::*;
 

@@ -25,7 +25,7 @@ use grammask::recognizer::reference::{
 };
 use grammask::vocabulary::{TokenId, TokenSet, TokenTexts, Vocabulary};
 use grammask::{
-    CompileOptions, CompiledGrammar, Deadline, EmbeddedGrammar, EndMode, Engine, Limits, MaskStrategy,
+    CompileOptions, CompiledGrammar, Deadline, EmbeddedGrammar, EndMode, Limits, MaskStrategy, Steps,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -14,7 +14,10 @@ use grammask::lexing::{
     TerminalPattern,
 };
 use grammask::vocabulary::{TokenId, Vocabulary};
-use grammask::{CompletionStep, Deadline, Engine, Limits, Reach, SetId, ShortestCompletion};
+use grammask::{
+    CompletionStep, Deadline, Descriptions, Limits, Reach, SetId, ShortestCompletion, ShortestCompletions,
+    Steps,
+};
 use proptest::sample::select;
 use proptest::strategy::Strategy;
 

@@ -18,7 +18,7 @@ use grammask::lexing::{
     PreparedGrammar, ProductionSource, TerminalPattern, TerminalRole, TerminalSource,
 };
 use grammask::vocabulary::{TokenId, TokenSet, Vocabulary};
-use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId, SuccessorGroups};
+use grammask::{Deadline, Engine, Limits, MaskSource, PrecomputeBudget, SetId, Steps, SuccessorGroups};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

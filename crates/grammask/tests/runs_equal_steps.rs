@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use grammask::frontends::kbnf;
 use grammask::lowering::lower;
 use grammask::recognizer::Recognizer;
-use grammask::{Deadline, Engine, Limits, SetId};
+use grammask::{Deadline, Limits, SetId, Steps};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 

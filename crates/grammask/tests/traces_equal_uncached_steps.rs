@@ -10,7 +10,7 @@ use grammask::frontends::kbnf;
 use grammask::grammar::Grammar;
 use grammask::lowering::lower;
 use grammask::recognizer::Recognizer;
-use grammask::{Engine, Limits};
+use grammask::{Descriptions, Limits, Steps};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use grammask_collections::measured_size::MeasuredSize;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{
-    Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, SuccessorGroups, walk,
+    Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, Steps, SuccessorGroups,
+    walk,
 };
 use grammask_vocabulary::{LiveTokens, Mask, TokenId, Vocabulary};
 
@@ -18,7 +19,6 @@ use super::equivalence_cache::{EquivalentMask, Superset};
 use super::token_terminals::tokens_of_terminals;
 use super::values::RepeatingTokens;
 use crate::recognizer::{Recognizer, SetReader};
-use grammask_engine::Engine;
 use grammask_grammar::EmbeddedId;
 
 /// Computes masks of a [`Recognizer`]'s sets from summaries, or by a walk.

@@ -6,7 +6,7 @@
 //! items of the set read. There are few, such as the end of a block in a Markdown answer.
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{Engine, ExitsRequest, SetId, SuccessorGroups};
+use grammask_engine::{ExitsRequest, SetId, Steps, SuccessorGroups};
 use grammask_vocabulary::{TokenId, TokenSet, TokenTrie, TrieNode, Vocabulary};
 
 use super::source::ContextFreeMasks;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use crate::lowering::Symbol;
 use grammask_diagnostics::LimitExceeded;
-use grammask_engine::{Expectation, FirstTerminals, SetId};
+use grammask_engine::{Descriptions, Expectation, FirstTerminals, SetId};
 
 use super::continuation::ContinuationId;
 use super::embedded::EmbeddedState;
@@ -15,9 +15,22 @@ use super::kernel::Item;
 use super::stepping::Stepper;
 use super::{Builder, Recognizer};
 
+impl Descriptions for Recognizer {
+    fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
+        self.expected_terminals(set)
+    }
+
+    fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded> {
+        self.find_first_terminals(set, texts)
+    }
+
+    fn describe(&self, set: SetId) -> String {
+        self.describe_set(set)
+    }
+}
+
 impl Recognizer {
-    /// [`Engine::expectations`](grammask_engine::Engine::expectations).
-    pub(super) fn expected_terminals(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
+    fn expected_terminals(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         let mut builder = self.lock();
         let begun = builder.items(self.set(set));
         let scans = builder.scans(self, set)?;
@@ -57,12 +70,8 @@ impl Recognizer {
         Ok(named.collect())
     }
 
-    /// [`Engine::first_terminals`](grammask_engine::Engine::first_terminals). An embedded grammar counts as one terminal.
-    pub(super) fn find_first_terminals(
-        &self,
-        set: SetId,
-        texts: &[&[u8]],
-    ) -> Result<FirstTerminals, LimitExceeded> {
+    /// An embedded grammar counts as one terminal.
+    fn find_first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded> {
         let mut builder = self.lock();
         let begun = builder.items(self.set(set));
         let scans = builder.scans(self, set)?;
@@ -94,7 +103,7 @@ impl Recognizer {
     }
 
     /// The kernel of a set and the continuations that it refers to, one item a line.
-    pub(super) fn describe_set(&self, set: SetId) -> String {
+    fn describe_set(&self, set: SetId) -> String {
         let builder = self.lock();
         let ends = self.set(set).data.ends();
         let mut text = format!("set {}", set.as_u32());

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use grammask_automata::{Automata, ByteSet};
 use grammask_diagnostics::LimitExceeded;
-use grammask_engine::{Engine, SetId};
+use grammask_engine::{Engine, SetId, Steps};
 use grammask_grammar::EmbeddedId;
 
 use super::kernel::{Item, ItemState, Kernel};

@@ -19,7 +19,7 @@ const REPETITION_TAG: u64 = 0x7265_7065_6174_6564;
 const MAX_ITEMS: usize = 64;
 
 impl Recognizer {
-    /// As [`Engine::inside_terminal`](grammask_engine::Engine::inside_terminal).
+    /// As [`Steps::inside_terminal`](grammask_engine::Steps::inside_terminal).
     pub(super) fn find_inside_terminal(
         &self,
         set: SetId,

@@ -60,10 +60,7 @@ use grammask_automata::{Automata, Terms};
 use grammask_collections::measured_size::MeasuredSize;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
-use grammask_engine::{
-    AnonymousValues, BoundTexts, Engine, Expectation, FirstTerminals, InsideTerminal, Reach, SetId,
-    ShortestCompletion, TokenEvent, TokenGrowths, TokenMatch, UnboundedText,
-};
+use grammask_engine::{Engine, InsideTerminal, SetId, Steps, TokenEvent, TokenMatch};
 use grammask_grammar::{ValueCondition, ValueKind};
 use grammask_vocabulary::Vocabulary;
 
@@ -344,7 +341,7 @@ impl Recognizer {
     }
 }
 
-impl Engine for Recognizer {
+impl Steps for Recognizer {
     fn start(&self) -> SetId {
         self.start
     }
@@ -456,18 +453,6 @@ impl Engine for Recognizer {
         builder.intern(&self.sets, &mut kernel)
     }
 
-    fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
-        self.expected_terminals(set)
-    }
-
-    fn first_terminals(&self, set: SetId, texts: &[&[u8]]) -> Result<FirstTerminals, LimitExceeded> {
-        self.find_first_terminals(set, texts)
-    }
-
-    fn describe(&self, set: SetId) -> String {
-        self.describe_set(set)
-    }
-
     fn inside_terminal(&self, set: SetId, reach: u32) -> Result<Option<InsideTerminal>, LimitExceeded> {
         self.find_inside_terminal(set, reach)
     }
@@ -490,70 +475,11 @@ impl Engine for Recognizer {
         Ok(Some(*bytes.words()))
     }
 
-    fn depends_on_all_values(&self) -> bool {
-        self.depends_on_all_values
-    }
-
-    fn has_few_texts_of_values(&self, vocabulary: &Vocabulary, max: usize) -> Result<bool, LimitExceeded> {
-        self.compute_has_few_texts_of_values(vocabulary, max)
-    }
-
-    fn bound_texts(
-        &self,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Result<&dyn BoundTexts, UnboundedText>, LimitExceeded> {
-        Ok(self.compute_bounds_bound_texts(vocabulary, deadline)?.map(|()| self as &dyn BoundTexts))
-    }
-
-    fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {
-        self.has_values().then_some(self)
-    }
-
-    fn shortest_completion(
-        &self,
-        set: SetId,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
-        self.compute_shortest_completion(set, vocabulary, deadline)
-    }
-
-    fn length_bounds_tokens(
-        &self,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<bool, LimitExceeded> {
-        self.compute_length_bounds_tokens(vocabulary, deadline)
-    }
-
     fn state_size(&self, set: SetId) -> usize {
         let builder = self.lock();
         let set = self.set(set);
         let waiting = builder.parts(set).iter().map(|&part| builder.continuations.get(part).entries().len());
         builder.continuations.core(set.data.core()).items.len() + waiting.sum::<usize>()
-    }
-
-    fn longest_shortest_completion(&self, vocabulary: &Vocabulary) -> Result<Option<u32>, LimitExceeded> {
-        self.compute_longest_completion(vocabulary)
-    }
-
-    fn longest_completion_after(
-        &self,
-        set: SetId,
-        reach: Reach,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<u32>, LimitExceeded> {
-        self.compute_longest_completion_after(set, reach, vocabulary, deadline)
-    }
-
-    fn token_growths(
-        &self,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
-        self.compute_token_growths(vocabulary, deadline)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::recognizer::{LexedRecognizer, Run};
 use grammask_automata::{Automata, ByteSet, StateId};
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_earley::recognizer::Recognizer;
-use grammask_engine::{Engine, SetId};
+use grammask_engine::{SetId, Steps};
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::{TokenSet, TokenTrie, TrieNode, Vocabulary};
 

@@ -19,7 +19,7 @@ use crate::parser::parsing_tables::ParsingTables;
 use grammask_collections::id_type;
 use grammask_diagnostics::{LimitExceeded, Limits};
 use grammask_earley::recognizer::Recognizer;
-use grammask_engine::{Engine, SetId};
+use grammask_engine::{SetId, Steps};
 use grammask_grammar::{NonterminalId, TerminalId};
 use grammask_vocabulary::Vocabulary;
 

@@ -16,8 +16,8 @@ use crate::masks::successor_groups::GroupedRuns;
 use grammask_automata::ByteSet;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{
-    Effort, Engine, ExitsRequest, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy,
-    PrecomputeBudget, SetId, SuccessorGroups, TokensAndExits, walk,
+    Effort, ExitsRequest, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget,
+    SetId, Steps, SuccessorGroups, TokensAndExits, walk,
 };
 use grammask_vocabulary::{LiveTokens, Mask, TokenSet, TokenSetRef, Vocabulary};
 

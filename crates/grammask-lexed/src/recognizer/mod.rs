@@ -30,7 +30,8 @@ use grammask_collections::measured_size::MeasuredSize;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
-    Engine, Expectation, FirstTerminals, LexerReading, Reach, SetId, ShortestCompletion, TokenGrowths,
+    Descriptions, Expectation, FirstTerminals, LexerReading, Reach, SetId, ShortestCompletion,
+    ShortestCompletions, Steps, TokenGrowths, ValueStates,
 };
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::Vocabulary;
@@ -252,7 +253,7 @@ impl LexedRecognizer {
     }
 }
 
-impl Engine for LexedRecognizer {
+impl Steps for LexedRecognizer {
     fn start(&self) -> SetId {
         self.start
     }
@@ -300,6 +301,14 @@ impl Engine for LexedRecognizer {
         self.lock().intern(&self.sets, runs)
     }
 
+    fn state_size(&self, set: SetId) -> usize {
+        let tables = self.lock();
+        let runs = &self.set(set).runs;
+        runs.iter().map(|run| 1 + tables.parser.set_size(run.parse.stack)).sum()
+    }
+}
+
+impl ValueStates for LexedRecognizer {
     fn depends_on_all_values(&self) -> bool {
         !self.delimited.is_empty()
     }
@@ -307,7 +316,44 @@ impl Engine for LexedRecognizer {
     fn has_few_texts_of_values(&self, vocabulary: &Vocabulary, max: usize) -> Result<bool, LimitExceeded> {
         self.delimited.have_few_bound_texts(vocabulary, max)
     }
+}
 
+impl ShortestCompletions for LexedRecognizer {
+    fn shortest_completion(
+        &self,
+        set: SetId,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
+        let mut tables = self.lock();
+        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
+        completions.of_set(&mut sources, set, &self.set(set).runs)
+    }
+
+    fn longest_completion_after(
+        &self,
+        set: SetId,
+        reach: Reach,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<u32>, LimitExceeded> {
+        let mut tables = self.lock();
+        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
+        completions.longest_after(&mut sources, &self.set(set).runs, reach)
+    }
+
+    fn token_growths(
+        &self,
+        vocabulary: &Vocabulary,
+        deadline: &Deadline,
+    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
+        let mut tables = self.lock();
+        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
+        completions.token_growths(&mut sources, vocabulary)
+    }
+}
+
+impl Descriptions for LexedRecognizer {
     fn expectations(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         self.find_expectations(set)
     }
@@ -342,44 +388,5 @@ impl Engine for LexedRecognizer {
             text.push_str(&format!("  {} • lexeme: {}\n", stack.join(" "), live.join(" or ")));
         }
         text
-    }
-
-    fn state_size(&self, set: SetId) -> usize {
-        let tables = self.lock();
-        let runs = &self.set(set).runs;
-        runs.iter().map(|run| 1 + tables.parser.set_size(run.parse.stack)).sum()
-    }
-
-    fn shortest_completion(
-        &self,
-        set: SetId,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<ShortestCompletion>, LimitExceeded> {
-        let mut tables = self.lock();
-        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
-        completions.of_set(&mut sources, set, &self.set(set).runs)
-    }
-
-    fn longest_completion_after(
-        &self,
-        set: SetId,
-        reach: Reach,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<u32>, LimitExceeded> {
-        let mut tables = self.lock();
-        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
-        completions.longest_after(&mut sources, &self.set(set).runs, reach)
-    }
-
-    fn token_growths(
-        &self,
-        vocabulary: &Vocabulary,
-        deadline: &Deadline,
-    ) -> Result<Option<Arc<TokenGrowths>>, LimitExceeded> {
-        let mut tables = self.lock();
-        let (completions, mut sources) = tables.completions(self, vocabulary, deadline)?;
-        completions.token_growths(&mut sources, vocabulary)
     }
 }

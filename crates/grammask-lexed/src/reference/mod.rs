@@ -19,7 +19,7 @@ use crate::delimited::DelimitedEngines;
 use crate::lexer::column_units::{ColumnEffect, UnitState};
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::Limits;
-use grammask_engine::Engine;
+use grammask_engine::Steps;
 use grammask_grammar::TerminalId;
 
 /// The oracle of one grammar.

@@ -9,7 +9,7 @@ use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{LimitExceeded, Limits};
 use grammask_earley::lowering::{Body, LoweredRule, Productions, Symbol, normalize};
 use grammask_earley::recognizer::Recognizer;
-use grammask_engine::{Engine, SetId, TokenEvent};
+use grammask_engine::{SetId, Steps, TokenEvent};
 use grammask_grammar::{NonterminalId, Terminal};
 use grammask_vocabulary::Vocabulary;
 

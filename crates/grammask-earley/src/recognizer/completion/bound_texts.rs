@@ -4,20 +4,32 @@
 //! trie counts the prefixes of tokens that are prefixes of bound texts.
 
 use grammask_automata::{Automata, StateId};
-use grammask_diagnostics::LimitExceeded;
+use grammask_diagnostics::{Deadline, LimitExceeded};
+use grammask_engine::{AnonymousValues, BoundTexts, UnboundedText, ValueStates};
 use grammask_grammar::{ValueEquality, ValueKind};
 use grammask_vocabulary::{TokenTrie, TrieNode, Vocabulary};
 
 use super::super::Recognizer;
 use super::escapes::terminals_of;
 
-impl Recognizer {
-    /// As [`Engine::has_few_texts_of_values`](grammask_engine::Engine::has_few_texts_of_values).
-    pub(in super::super) fn compute_has_few_texts_of_values(
+impl ValueStates for Recognizer {
+    fn depends_on_all_values(&self) -> bool {
+        self.depends_on_all_values
+    }
+
+    fn anonymous_values(&self) -> Option<&dyn AnonymousValues> {
+        self.has_values().then_some(self)
+    }
+
+    fn bound_texts(
         &self,
         vocabulary: &Vocabulary,
-        max: usize,
-    ) -> Result<bool, LimitExceeded> {
+        deadline: &Deadline,
+    ) -> Result<Result<&dyn BoundTexts, UnboundedText>, LimitExceeded> {
+        Ok(self.compute_bounds_bound_texts(vocabulary, deadline)?.map(|()| self as &dyn BoundTexts))
+    }
+
+    fn has_few_texts_of_values(&self, vocabulary: &Vocabulary, max: usize) -> Result<bool, LimitExceeded> {
         let is_named = |equality: ValueEquality| matches!(equality, ValueEquality::Named(_));
         if self.has_embedded_values || self.form.values().iter().any(|(_, of)| !is_named(of.equality)) {
             return Ok(!self.depends_on_all_values);

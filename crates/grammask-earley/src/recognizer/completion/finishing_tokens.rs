@@ -107,7 +107,7 @@ impl BoundTexts for Recognizer {
 }
 
 impl Recognizer {
-    /// As [`Engine::bound_texts`](grammask_engine::Engine::bound_texts).
+    /// Whether all states have upper bounds, or why not. Memoised.
     pub(in super::super) fn compute_bounds_bound_texts(
         &self,
         vocabulary: &Vocabulary,

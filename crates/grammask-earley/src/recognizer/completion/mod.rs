@@ -39,7 +39,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{Reach, SetId, ShortestCompletion, TokenGrowth, TokenGrowths};
+use grammask_engine::{Reach, SetId, ShortestCompletion, ShortestCompletions, TokenGrowth, TokenGrowths};
 use grammask_grammar::Terminal;
 use grammask_vocabulary::Vocabulary;
 
@@ -81,9 +81,8 @@ struct SetCompletion {
     longest: Length,
 }
 
-impl Recognizer {
-    /// As [`Engine::shortest_completion`](grammask_engine::Engine::shortest_completion).
-    pub(super) fn compute_shortest_completion(
+impl ShortestCompletions for Recognizer {
+    fn shortest_completion(
         &self,
         set: SetId,
         vocabulary: &Vocabulary,
@@ -102,8 +101,7 @@ impl Recognizer {
         Ok(of_set.length.finite().map(completion))
     }
 
-    /// As [`Engine::length_bounds_tokens`](grammask_engine::Engine::length_bounds_tokens).
-    pub(super) fn compute_length_bounds_tokens(
+    fn length_bounds_tokens(
         &self,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
@@ -127,11 +125,7 @@ impl Recognizer {
         Ok(true)
     }
 
-    /// As [`Engine::longest_shortest_completion`](grammask_engine::Engine::longest_shortest_completion).
-    pub(super) fn compute_longest_completion(
-        &self,
-        vocabulary: &Vocabulary,
-    ) -> Result<Option<u32>, LimitExceeded> {
+    fn longest_shortest_completion(&self, vocabulary: &Vocabulary) -> Result<Option<u32>, LimitExceeded> {
         if !self.form.values().is_empty() {
             // A text may remember any number of values, and completions have to avoid them.
             return Ok(None);
@@ -147,8 +141,7 @@ impl Recognizer {
         })
     }
 
-    /// As [`Engine::longest_completion_after`](grammask_engine::Engine::longest_completion_after).
-    pub(super) fn compute_longest_completion_after(
+    fn longest_completion_after(
         &self,
         set: SetId,
         reach: Reach,
@@ -198,8 +191,8 @@ impl Recognizer {
         Ok(bound.finite().filter(|&bound| max_length.is_none_or(|max| bound as usize <= max)))
     }
 
-    /// As [`Engine::token_growths`](grammask_engine::Engine::token_growths): the maximum over the embedded grammars.
-    pub(super) fn compute_token_growths(
+    /// The maximum over the embedded grammars.
+    fn token_growths(
         &self,
         vocabulary: &Vocabulary,
         deadline: &Deadline,
