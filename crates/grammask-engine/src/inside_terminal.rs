@@ -4,6 +4,7 @@
 //! one is described by that language, so that facts about its tokens are shared.
 
 use crate::SetId;
+use grammask_collections::byte_set::ByteSet;
 
 /// The state after a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub struct FollowingState {
     /// The state.
     pub set: SetId,
     /// The bytes that it reads, and possibly others, as a bitset; `None` if steps have to show them.
-    pub first_bytes: Option<[u64; 4]>,
+    pub first_bytes: Option<ByteSet>,
 }
 
 /// A state that is inside one terminal, or inside the copies of one.

@@ -1,5 +1,6 @@
 //! Masks of an engine's states: requests, outcomes, and the trait [`MaskSource`].
 
+use grammask_collections::byte_set::ByteSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,7 +82,7 @@ pub struct ExitsRequest<'a> {
     /// The vocabulary.
     pub vocabulary: &'a Vocabulary,
     /// The bytes that can follow the text, a bit for each.
-    pub next_bytes: [u64; 4],
+    pub next_bytes: ByteSet,
 }
 
 /// The tokens that stay inside a text, and the trie nodes where it may end.

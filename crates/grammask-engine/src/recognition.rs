@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use grammask_collections::byte_set::ByteSet;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 
 use crate::{Descriptions, InsideTerminal, SetId, ShortestCompletions, TokenEvent, TokenMatch, ValueStates};
@@ -164,11 +165,11 @@ pub trait Steps: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The bytes that a state reads, and possibly others, as a bitset; `None` if steps have to show them.
+    /// The bytes that a state reads, and possibly others; `None` if steps have to show them.
     ///
     /// # Errors
     /// When a limit is exceeded.
-    fn possible_bytes(&self, set: SetId) -> Result<Option<[u64; 4]>, LimitExceeded> {
+    fn possible_bytes(&self, set: SetId) -> Result<Option<ByteSet>, LimitExceeded> {
         let _ = set;
         Ok(None)
     }

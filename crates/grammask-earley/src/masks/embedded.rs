@@ -56,8 +56,7 @@ impl MaskComputation<'_> {
             return Ok(SymbolSummary { live, ends: self.nothing.clone(), values: None });
         };
         self.budget.require_full_effort()?;
-        let request =
-            ExitsRequest { set: state.set, vocabulary: self.vocabulary, next_bytes: *bytes.words() };
+        let request = ExitsRequest { set: state.set, vocabulary: self.vocabulary, next_bytes: bytes };
         let source = &self.embedded_masks[EmbeddedId::index(state.grammar)].source;
         if let Some(TokensAndExits { tokens, exits }) =
             source.compute_exits(&request, self.budget.deadline())?

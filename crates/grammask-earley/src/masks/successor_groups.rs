@@ -61,8 +61,7 @@ impl ContextFreeMasks {
         let trie = vocabulary.trie();
         let mut tokens = Vec::new();
         if !inside.next_bytes.is_empty() {
-            let request =
-                ExitsRequest { set: inside.state.set, vocabulary, next_bytes: *inside.next_bytes.words() };
+            let request = ExitsRequest { set: inside.state.set, vocabulary, next_bytes: inside.next_bytes };
             let source = self.embedded_source(inside.state.grammar);
             let Some(found) = source.compute_exits(&request, deadline)? else { return Ok(None) };
             for &exit in &found.exits[..] {

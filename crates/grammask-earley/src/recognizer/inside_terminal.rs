@@ -131,8 +131,7 @@ impl Recognizer {
         let dots = fresh.iter().map(|item| item.dot);
         let Some(first_bytes) = predictor.first_bytes(&self.form, automata, dots)? else { return Ok(None) };
         let set = builder.intern(&self.sets, &mut after)?;
-        let first_bytes = Some(*first_bytes.words());
-        let after = Some(FollowingState { set, first_bytes });
+        let after = Some(FollowingState { set, first_bytes: Some(first_bytes) });
         Ok(Some(InsideTerminal { language, place, after, may_end: true }))
     }
 }

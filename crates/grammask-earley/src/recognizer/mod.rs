@@ -56,7 +56,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::lowering::{DotId, NormalForm, Symbol};
-use grammask_automata::{Automata, Terms};
+use grammask_automata::{Automata, ByteSet, Terms};
 use grammask_collections::measured_size::MeasuredSize;
 use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
@@ -457,7 +457,7 @@ impl Steps for Recognizer {
         self.find_inside_terminal(set, reach)
     }
 
-    fn possible_bytes(&self, set: SetId) -> Result<Option<[u64; 4]>, LimitExceeded> {
+    fn possible_bytes(&self, set: SetId) -> Result<Option<ByteSet>, LimitExceeded> {
         // The bytes of values are not those of automata.
         if self.has_values() {
             return Ok(None);
@@ -472,7 +472,7 @@ impl Steps for Recognizer {
             let Some(state) = item.state.automaton_state() else { return Ok(None) };
             bytes = bytes.union(automata.first_bytes(state)?);
         }
-        Ok(Some(*bytes.words()))
+        Ok(Some(bytes))
     }
 
     fn state_size(&self, set: SetId) -> usize {

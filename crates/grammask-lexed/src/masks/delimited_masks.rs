@@ -251,7 +251,7 @@ fn walk_inside(
             continue;
         }
         let end = trie.subtree_end(node);
-        if let Some(&bytes) = trie.bytes_below(node) {
+        if let Some(bytes) = trie.bytes_below(node) {
             let loops = match self_loops.get(&next) {
                 Some(&known) => known,
                 None => {
@@ -260,7 +260,7 @@ fn walk_inside(
                     found
                 }
             };
-            if ByteSet::from(bytes).without(loops).is_empty() {
+            if bytes.without(loops).is_empty() {
                 add(token_starts[node.index()], token_starts[end.index()]);
                 node = end;
                 continue;

@@ -549,11 +549,11 @@ impl SpannerTable {
         node: TrieNode,
         configuration: ConfigurationId,
     ) -> Result<Option<WhichNodes>, LimitExceeded> {
-        let Some(&bytes) = trie.bytes_below(node) else { return Ok(None) };
+        let Some(bytes) = trie.bytes_below(node) else { return Ok(None) };
         if self.columns.is_tracked(lexer, configuration) {
             return Ok(None);
         }
-        if lexer.self_loops_on(configuration, bytes.into())? {
+        if lexer.self_loops_on(configuration, bytes)? {
             return Ok(Some(WhichNodes::All));
         }
         let groups = trie.columns().groups_below[node.index()];

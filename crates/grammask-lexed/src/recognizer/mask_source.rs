@@ -13,7 +13,6 @@ use crate::masks::spanner_subset::SubsetSources;
 use crate::masks::spanner_table::TriePosition;
 use crate::masks::stack_automaton::StackReader;
 use crate::masks::successor_groups::GroupedRuns;
-use grammask_automata::ByteSet;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{
     Effort, ExitsRequest, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget,
@@ -205,7 +204,7 @@ impl MaskSource for LexedRecognizer {
 impl RecognizerTables {
     /// The tables with the exits before the requested bytes; `None` if there are tables for too many others.
     fn masks_before(&mut self, recognizer: &LexedRecognizer, request: &ExitsRequest<'_>) -> Option<usize> {
-        let next_bytes = ByteSet::from(request.next_bytes);
+        let next_bytes = request.next_bytes;
         if let Some(index) = self.masks.iter().position(|masks| masks.has_exits_before(next_bytes)) {
             return Some(index);
         }

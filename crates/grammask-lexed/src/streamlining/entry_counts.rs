@@ -278,11 +278,11 @@ impl<'a> SequenceEnumeration<'a> {
                     continue;
                 }
                 let mut is_self_loop = false;
-                if let Some(&bytes) = self.trie.bytes_below(child) {
+                if let Some(bytes) = self.trie.bytes_below(child) {
                     is_self_loop = true;
                     for run in &next {
-                        is_self_loop &= run.longer.is_empty()
-                            && self.lexer.self_loops_on(run.configuration, bytes.into())?;
+                        is_self_loop &=
+                            run.longer.is_empty() && self.lexer.self_loops_on(run.configuration, bytes)?;
                     }
                 }
                 if is_self_loop || !self.trie.tokens(child).is_empty() {

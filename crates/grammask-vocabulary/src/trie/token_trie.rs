@@ -279,11 +279,11 @@ impl TokenTrie {
         self.children_by_byte(node).bytes()
     }
 
-    /// The bytes on all edges below a node, as a bitset; `None` for subtrees that are so small that visiting their
+    /// The bytes on all edges below a node; `None` for subtrees that are so small that visiting their
     /// nodes is as fast.
     #[must_use]
-    pub fn bytes_below(&self, node: TrieNode) -> Option<&[u64; 4]> {
-        self.indices.bytes_below.get(node).map(ByteSet::words)
+    pub fn bytes_below(&self, node: TrieNode) -> Option<ByteSet> {
+        self.indices.bytes_below.get(node).copied()
     }
 
     /// The number of bytes of the longest path below each node, at most 255.
@@ -513,8 +513,8 @@ mod tests {
                 .flat_map(|other| other[prefix.len()..].iter().copied())
                 .collect();
             assert_eq!(trie.bytes_below(node).is_some(), subtree > BytesBelow::MIN_NODES);
-            if let Some(&set) = trie.bytes_below(node) {
-                assert_eq!(ByteSet::from(set).iter().collect::<BTreeSet<u8>>(), below);
+            if let Some(set) = trie.bytes_below(node) {
+                assert_eq!(set.iter().collect::<BTreeSet<u8>>(), below);
             }
             let children: Vec<&[u8]> = prefixes
                 .iter()

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use grammask_automata::ContentHasher;
+use grammask_collections::byte_set::ByteSet;
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::{CompletionStep, InsideTerminal, SetId};
 use grammask_vocabulary::{DerivativeGroups, TokenId, TrieNode};
@@ -35,8 +36,8 @@ struct ShortestRest {
 pub(super) struct GroupsKey {
     /// Content hash of the language, and of the first bytes where they matter.
     hash: u128,
-    /// The bytes that may begin what follows the terminal, as a bitset; none inside a word.
-    first_bytes: [u64; 4],
+    /// The bytes that may begin what follows the terminal; none inside a word.
+    first_bytes: ByteSet,
 }
 
 impl GroupedWalk<'_> {
@@ -51,7 +52,7 @@ impl GroupedWalk<'_> {
         if let Some(known) = self.known_groups(key, start) {
             return Ok(known);
         }
-        let groups = Arc::new(self.compute_groups(set, inside, &key.first_bytes, start)?);
+        let groups = Arc::new(self.compute_groups(set, inside, key.first_bytes, start)?);
         self.vocabulary.summaries().insert_derivatives(key.hash, start, groups.clone());
         Ok(groups)
     }
@@ -64,7 +65,7 @@ impl GroupedWalk<'_> {
     /// All that the groups are a function of.
     pub(super) fn key_of_groups(&self, inside: InsideTerminal) -> Result<GroupsKey, LimitExceeded> {
         let Some(after) = inside.after else {
-            return Ok(GroupsKey { hash: inside.language, first_bytes: [0; 4] });
+            return Ok(GroupsKey { hash: inside.language, first_bytes: ByteSet::EMPTY });
         };
         let first_bytes = match after.first_bytes {
             Some(known) => known,
@@ -72,7 +73,7 @@ impl GroupedWalk<'_> {
         };
         let mut hasher = ContentHasher::new(FOLLOWED_TAG);
         hasher.write_hash(inside.language);
-        first_bytes.into_iter().for_each(|word| hasher.write(word));
+        first_bytes.words().iter().for_each(|&word| hasher.write(word));
         Ok(GroupsKey { hash: hasher.finish(), first_bytes })
     }
 
@@ -86,7 +87,7 @@ impl GroupedWalk<'_> {
         &self,
         set: SetId,
         start_inside: InsideTerminal,
-        first_bytes: &[u64; 4],
+        first_bytes: ByteSet,
         start: TrieNode,
     ) -> Result<DerivativeGroups, LimitExceeded> {
         let Self { engine, vocabulary, deadline, .. } = *self;
@@ -114,8 +115,7 @@ impl GroupedWalk<'_> {
                 node = trie.subtree_end(node);
                 continue;
             };
-            let is_first = first_bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0;
-            let follows = inside_before.may_end && is_first;
+            let follows = inside_before.may_end && first_bytes.contains(byte);
             let inside = match insides.get(&next) {
                 Some(&known) => known,
                 None => {

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use grammask_collections::byte_set::ByteSet;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{AnonymousValues, BoundTexts, Engine, InsideTerminal, SetId, SuccessorGroups};
 use grammask_vocabulary::{DerivativeGroups, LiveTokens, TokenId, TrieNode, Vocabulary};
@@ -97,18 +98,13 @@ fn visit_except(
     }
 }
 
-/// Whether a bitset contains a byte.
-fn contains(bytes: &[u64; 4], byte: u8) -> bool {
-    bytes[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0
-}
-
 /// The nodes below a node, in the order of their numbers, to which the path does not leave a state.
 struct StateRegion {
     set: SetId,
     /// The bytes that the state reads, and possibly others.
-    possible: [u64; 4],
+    possible: ByteSet,
     /// Bytes on which the state is known to loop to itself.
-    loops: [u64; 4],
+    loops: ByteSet,
     /// The tokens of the nodes before this one were visited.
     visited: usize,
     /// The nodes before this one are in the region, or below the edges that leave it.
@@ -120,7 +116,7 @@ impl StateRegion {
     /// Skips the nodes up to the first one whose edge is not known to be a loop.
     fn skip_loops(&mut self, bytes: &[u8]) {
         let loops = self.loops;
-        self.next += bytes[self.next..self.end].iter().take_while(|&&byte| contains(&loops, byte)).count();
+        self.next += bytes[self.next..self.end].iter().take_while(|&&byte| loops.contains(byte)).count();
     }
 }
 
@@ -170,11 +166,11 @@ impl GroupedWalk<'_> {
     ) -> Result<(), LimitExceeded> {
         let trie = self.vocabulary.trie();
         let bytes = trie.columns().bytes;
-        let mut loops: FxHashMap<SetId, [u64; 4]> = FxHashMap::default();
+        let mut loops: FxHashMap<SetId, ByteSet> = FxHashMap::default();
         let (next, end) = (subtree.node.index() + 1, trie.subtree_end(subtree.node).index());
         let possible = self.possible_bytes(subtree.set, end - next)?;
         let mut regions =
-            vec![StateRegion { set: subtree.set, possible, loops: [0; 4], visited: next, next, end }];
+            vec![StateRegion { set: subtree.set, possible, loops: ByteSet::EMPTY, visited: next, next, end }];
         let mut checked_steps = self.engine.new_steps();
         while let Some(region) = regions.last_mut() {
             self.check_deadline(&mut checked_steps)?;
@@ -182,7 +178,7 @@ impl GroupedWalk<'_> {
             let StateRegion { set, possible, visited, next: node, end, .. } = *region;
             let byte = bytes.get(node).copied().filter(|_| node < end);
             let is_possible =
-                |&byte: &u8| contains(&possible, byte) && self.may_be_legal(TrieNode(node as u32));
+                |&byte: &u8| possible.contains(byte) && self.may_be_legal(TrieNode(node as u32));
             let after = match byte.filter(is_possible) {
                 Some(byte) => self.step(set, byte)?,
                 None => None,
@@ -190,7 +186,7 @@ impl GroupedWalk<'_> {
             if let Some(byte) = byte
                 && after == Some(set)
             {
-                region.loops[usize::from(byte >> 6)] |= 1 << (byte & 63);
+                region.loops.insert(byte);
                 loops.insert(set, region.loops);
                 continue;
             }
@@ -276,12 +272,12 @@ impl GroupedWalk<'_> {
     }
 
     /// The bytes that a state reads, and possibly others. They are not looked for in small subtrees.
-    fn possible_bytes(&self, set: SetId, nodes: usize) -> Result<[u64; 4], LimitExceeded> {
+    fn possible_bytes(&self, set: SetId, nodes: usize) -> Result<ByteSet, LimitExceeded> {
         let possible = match nodes < self.min_nodes {
             true => None,
             false => self.engine.possible_bytes(set)?,
         };
-        Ok(possible.unwrap_or([u64::MAX; 4]))
+        Ok(possible.unwrap_or(ByteSet::ALL))
     }
 
     /// Whether a token at or below a node may be legal. The tokens of large subtrees are not looked up.
@@ -449,7 +445,7 @@ impl GroupedWalk<'_> {
         let total = trie.subtree_len(node);
         let min_weight = self.min_nodes.max(total.div_ceil(4));
         let possible = self.possible_bytes(set, total)?;
-        let children = || trie.children(node).filter(|&child| contains(&possible, trie.byte(child)));
+        let children = || trie.children(node).filter(|&child| possible.contains(trie.byte(child)));
         let is_heavy = |child: &TrieNode| trie.subtree_len(*child) >= total / HEAVY_SHARE;
         let heavy = children().filter(is_heavy);
         let light = children().filter(|child| !is_heavy(child));
@@ -616,11 +612,11 @@ mod tests {
         if after.is_some_and(|after| after.first_bytes.is_some()) {
             AFTER_WORDS.fetch_add(1, Ordering::Relaxed);
         }
-        let possible = engine.possible_bytes(set).expect("no limit").unwrap_or([u64::MAX; 4]);
+        let possible = engine.possible_bytes(set).expect("no limit").unwrap_or(ByteSet::ALL);
         for byte in 0..=u8::MAX {
-            assert!(contains(&possible, byte) || engine.step(set, byte).expect("no limit").is_none());
+            assert!(possible.contains(byte) || engine.step(set, byte).expect("no limit").is_none());
         }
-        if possible.iter().map(|word| word.count_ones()).sum::<u32>() < 8 {
+        if possible.len() < 8 {
             FILTERED.fetch_add(1, Ordering::Relaxed);
         }
         walk.visit(set, false, &mut |next, tokens| {

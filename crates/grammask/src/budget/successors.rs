@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use grammask_collections::byte_set::ByteSet;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{Engine, SetId, TokenEvent};
 use grammask_vocabulary::{TokenId, TokenTrie, TrieNode, Vocabulary};
@@ -119,7 +120,7 @@ impl SuccessorWalk<'_> {
 /// For each state the bytes on which it loops to itself.
 pub(super) struct LoopBytes<'a> {
     engine: &'a dyn Engine,
-    bytes: FxHashMap<SetId, [u64; 4]>,
+    bytes: FxHashMap<SetId, ByteSet>,
 }
 
 impl<'a> LoopBytes<'a> {
@@ -141,7 +142,7 @@ impl<'a> LoopBytes<'a> {
     }
 
     /// Whether a state loops to itself on all bytes of a set.
-    fn include(&mut self, set: SetId, bytes: &[u64; 4]) -> Result<bool, LimitExceeded> {
+    fn include(&mut self, set: SetId, bytes: ByteSet) -> Result<bool, LimitExceeded> {
         let loops = match self.bytes.get(&set) {
             Some(loops) => *loops,
             None => {
@@ -150,10 +151,10 @@ impl<'a> LoopBytes<'a> {
                 loops
             }
         };
-        Ok(bytes.iter().zip(loops).all(|(bytes, loops)| bytes & !loops == 0))
+        Ok(bytes.without(loops).is_empty())
     }
 
-    fn find(&self, set: SetId) -> Result<[u64; 4], LimitExceeded> {
+    fn find(&self, set: SetId) -> Result<ByteSet, LimitExceeded> {
         bytes_by_step(self.engine, set, |next| next == Some(set))
     }
 }
@@ -163,12 +164,9 @@ pub(super) fn bytes_by_step(
     engine: &dyn Engine,
     set: SetId,
     is_included: impl Fn(Option<SetId>) -> bool,
-) -> Result<[u64; 4], LimitExceeded> {
+) -> Result<ByteSet, LimitExceeded> {
     let steps = engine.byte_of_class().iter().map(|&byte| Ok(is_included(engine.step(set, byte)?)));
     let of_class = steps.collect::<Result<Vec<bool>, LimitExceeded>>()?;
-    let mut bytes = [0; 4];
-    for (byte, &class) in engine.class_of_byte().iter().enumerate() {
-        bytes[byte >> 6] |= u64::from(of_class[usize::from(class)]) << (byte & 63);
-    }
-    Ok(bytes)
+    let is_included = |byte: &u8| of_class[usize::from(engine.class_of_byte()[usize::from(*byte)])];
+    Ok(ByteSet::ALL.iter().filter(is_included).collect())
 }
