@@ -145,7 +145,7 @@ ADVISORIES ?= advisories
 deny: $(CARGO_DENY) ## licences, sources and advisories of the dependencies
 	PATH="$(CURDIR)/target/tools/bin:$$PATH" $(CARGO) deny check licenses bans sources $(ADVISORIES)
 
-figures: $(PACKAGE) ## the figures of docs/diagrams.md
+figures: $(PACKAGE) ## the figures of docs/inspecting.md
 	$(BIN)/grammask draw examples/grammars/json.kbnf --rule value --rule object -o docs/pictures/railroad.svg
 	$(BIN)/grammask draw examples/grammars/json.kbnf --automaton number -o docs/pictures/automaton.svg
 

@@ -55,6 +55,13 @@ def python_of(page: str) -> list[str]:
 
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
 
+LINKING_PAGES = [
+    *PAGES,
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    *(f"benches/notes/{path.name}" for path in sorted((ROOT / "benches/notes").glob("*.md"))),
+]
+
 
 @pytest.mark.parametrize("page", [page for page in PAGES if python_of(page)])
 def test_code_of_a_page(page: str, tmp_path: Path) -> None:
@@ -72,9 +79,23 @@ def test_every_page_is_in_the_site() -> None:
     assert sorted(f"docs/{page}" for page in listed) == PAGES[1:]
 
 
-@pytest.mark.parametrize("page", PAGES)
+def anchors_of(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as mkdocs and GitHub derive them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    anchors: dict[str, int] = {}
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        anchor = re.sub(r"[^\w\- ]", "", heading.replace("`", "")).strip().lower().replace(" ", "-")
+        anchors[anchor] = anchors.get(anchor, 0) + 1
+    return {anchor for anchor, count in anchors.items() if count == 1}
+
+
+@pytest.mark.parametrize("page", LINKING_PAGES)
 def test_links_of_a_page_lead_somewhere(page: str) -> None:
-    text = (ROOT / page).read_text("utf-8")
-    targets = re.findall(r"\]\(([^)#\s]+)", text)
-    folder = (ROOT / page).parent
-    assert [target for target in targets if "://" not in target and not (folder / target).exists()] == []
+    lost = []
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", (ROOT / page).read_text("utf-8")):
+        if "://" in target:
+            continue
+        file = (ROOT / page).parent / target if target else ROOT / page
+        if not file.exists() or (anchor and anchor not in anchors_of(file)):
+            lost.append(f"{target}#{anchor}")
+    assert lost == []

@@ -104,7 +104,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         first_line: bool = True,
         limits: Limits | None = None,
     ) -> Self:
-        r"""Returns the grammar of the texts that decode to a text of this one. See ``docs/code_in_texts.md``.
+        r"""Returns the grammar of the texts that decode to a text of this one. See ``docs/composition.md``.
 
         Encodings nest: the result may be encoded again. With a lexer, lexemes and indentation are those of the decoded
         text.
@@ -287,7 +287,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         return _grammask.within_limits(limits, lambda: [*self._core.warnings(), *self._core.check(limits)])
 
     def ambiguity(self, limits: Limits | None = None) -> AmbiguityReport:
-        """Searches for the shortest text with two parse trees, for at most 10 s. See ``docs/diagrams.md``.
+        """Searches for the shortest text with two parse trees, for at most 10 s. See ``docs/inspecting.md``.
 
         Masks are exact for ambiguous grammars too. Ambiguity matters for captures and for other parsers.
 

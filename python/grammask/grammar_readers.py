@@ -265,7 +265,7 @@ class GrammarReaders:
         grammars: Mapping[str, str | Self] | None = None,
         limits: Limits | None = None,
     ) -> Self:
-        """Reads a grammar in llguidance's dialect of Lark. See ``docs/llguidance_lark.md``.
+        """Reads a grammar in llguidance's dialect of Lark. See ``docs/gbnf.md``.
 
         Args:
             text: The grammar; its start symbol is ``start``.

@@ -32,7 +32,7 @@ def markdown_answer(
 ) -> Grammar:
     r"""Makes the grammar of answers in CommonMark whose fenced blocks are valid in the language that they name.
 
-    See ``docs/code_in_texts.md`` for which texts these are.
+    See ``docs/composition.md`` for which texts these are.
 
     >>> import grammask
     >>> from grammask.texts import markdown_answer
@@ -86,7 +86,7 @@ def markdown_answer(
 
 @request
 def html_page() -> Grammar:
-    """Makes the grammar of pages in HTML with style sheets and scripts. See ``docs/code_in_texts.md``.
+    """Makes the grammar of pages in HTML with style sheets and scripts. See ``docs/composition.md``.
 
     >>> import grammask
     >>> from grammask.texts import html_page

@@ -152,7 +152,7 @@ def _examine_vllm() -> list[Finding]:
         replaced = ", ".join(".".join(each) for each in vllm_plugin.replaced_names(*names))
         found.append(Finding(f"active in its servers ({variable}={','.join(names)}): replaces {replaced}"))
     elif not vllm_plugin.has_registry():
-        found.append(Finding(f"not active: {variable} is not set; see docs/vllm.md"))
+        found.append(Finding(f"not active: {variable} is not set; see docs/servers.md"))
     import torch
 
     from grammask.integrations.serving.request_matcher import RequestMatcher

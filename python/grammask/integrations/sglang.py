@@ -1,4 +1,4 @@
-"""The grammar backend of grammask for SGLang; ``sglang_plugin`` registers it. See ``docs/sglang.md``.
+"""The grammar backend of grammask for SGLang; ``sglang_plugin`` registers it. See ``docs/servers.md``.
 
 SGLang has one grammar object per request, copied from a cache by (kind, text). It fills a row per step, and walks trees
 of drafted tokens with accept, fill and rollback. A ``ValueError`` for a refused token ends that request only. There is

@@ -4,7 +4,7 @@
         --tool-call-parser grammask_hermes --reasoning-parser grammask_hermes
 
 The parsers read exactly the format that :meth:`grammask.Grammar.from_tools` enforces. With the option
-``--grammar-backend grammask``, this format is also enforced for each request with tools. See ``docs/sglang.md``.
+``--grammar-backend grammask``, this format is also enforced for each request with tools. See ``docs/servers.md``.
 """
 
 from __future__ import annotations

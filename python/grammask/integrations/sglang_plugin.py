@@ -1,6 +1,6 @@
 """The entry point of SGLang's plugins: adds ``grammask`` to the choices of ``--grammar-backend``.
 
-See ``docs/sglang.md``. SGLang has a registry of backends; the backend is imported only if a server requests it. The
+See ``docs/servers.md``. SGLang has a registry of backends; the backend is imported only if a server requests it. The
 environment variable ``GRAMMASK_SGLANG_PARSERS`` names tool styles whose parsers of calls and reasoning are registered,
 too; importing SGLang's registries of parsers takes seconds, so they are not imported otherwise.
 """

@@ -7,7 +7,7 @@ is known, and masks would be one step late; a call without a new token is theref
 
 TensorRT-LLM accepts any callable, so this module does not import it. A processor is pickled for workers; it then
 contains the grammar's text and, with :class:`VocabularyFile`, a path, and is compiled once per process. See
-``docs/tensorrt_llm.md``.
+``docs/servers.md``.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ def _check_for_new_tokens(texts: list[list[int]], beams: list[_Beam]) -> None:
         msg = (
             "TensorRT-LLM calls the processor twice without a new token, so that masks would be those of a step ago: "
             "make the LLM with disable_overlap_scheduler=True; if it is off and prompts come in chunks "
-            "(enable_chunked_prefill), pass has_chunked_prompts=True. See docs/tensorrt_llm.md"
+            "(enable_chunked_prefill), pass has_chunked_prompts=True. See docs/servers.md"
         )
         raise RuntimeError(msg)
 

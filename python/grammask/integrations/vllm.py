@@ -1,4 +1,4 @@
-"""The structured-output backend of grammask for vLLM; ``vllm_plugin`` installs it. See ``docs/vllm.md``.
+"""The structured-output backend of grammask for vLLM; ``vllm_plugin`` installs it. See ``docs/servers.md``.
 
 vLLM's scheduler fills a row per step. With speculation it fills a row, accepts a drafted token, fills the next row, and
 rolls back. After the model has run, it accepts the sampled token, and ends the request with an error if the token is

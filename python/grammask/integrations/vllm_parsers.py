@@ -5,7 +5,7 @@
         --reasoning-parser-plugin grammask.integrations.vllm_parsers --reasoning-parser grammask_hermes
 
 The parsers read exactly the format that :meth:`grammask.Grammar.from_tools` enforces. With ``GRAMMASK_VLLM`` set, the
-backend also enforces it for each request with tools: names, schemas and order. See ``docs/vllm.md``.
+backend also enforces it for each request with tools: names, schemas and order. See ``docs/servers.md``.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ backends to replace, so installing grammask changes no server:
     GRAMMASK_VLLM=guidance vllm serve MODEL --structured-outputs-config '{"backend": "guidance"}'
 
 ``GRAMMASK_VLLM=xgrammar,guidance`` replaces all backends that the default (``auto``) selects for constraints that
-grammask can enforce exactly. See ``docs/vllm.md``.
+grammask can enforce exactly. See ``docs/servers.md``.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 ``translation`` builds the grammar. ``stops`` checks the texts after a ``stop=``, and ``lazy_lexemes`` finds the lexemes
 that a lazy one competes with. ``rule_kinds`` has the kinds of rules by their attributes, ``captured_rules`` has the
 rules that concern captures, ``schema_options`` the options of ``%json``, and ``imported_terminals`` the terminals of
-``%import common``. The meaning of the dialect is in ``docs/llguidance_lark.md``.
+``%import common``. The meaning of the dialect is in ``docs/gbnf.md``.
 """
 
 from grammask.llguidance_grammars.captured_rules import CapturedRule, CapturesUnavailable, captured_rules

@@ -2,8 +2,8 @@
 //!
 //! None of them changes a mask: they bound the work of a strategy, or decide which of two exact strategies runs. Work
 //! is counted in visited trie nodes, about 2 ns each. A constant names the benchmark of `benches/` that chose it
-//! (`docs/internals/masks.md` has the figures); those without one were not measured alone. The gain of each strategy is
-//! in `docs/internals/ablation.md`.
+//! (`benches/notes/masks.md` has the figures); those without one were not measured alone. The gain of each strategy is
+//! in `benches/notes/ablation.md`.
 
 // Composing a mask.
 
