@@ -273,7 +273,7 @@ class Grammar:
             spellings: ``"any"`` or ``"canonical"``.
             quote: The delimiter of an attribute or a Python string.
             prefix: The text after each line feed, for ``"line-prefix"``; that of lines of an ``"indented-block"``.
-            limits: Budgets for the automata of the encoded terminals.
+            limits: Limits of the automata of the encoded terminals.
 
         Raises:
             ValueError: There is no such encoding or option.
@@ -532,7 +532,7 @@ class OrderedPattern:
 
         Args:
             source: The pattern as it is written.
-            limits: Budgets for reading.
+            limits: Limits of reading.
 
         Raises:
             UnsupportedGrammar: An atomic group contains look-around, an atomic group, or a bounded repetition with a
@@ -702,7 +702,7 @@ class LexedGrammar:
             spellings: ``"any"`` or ``"canonical"``.
             quote: The delimiter of an attribute or a Python string.
             prefix: The text after each line feed, for ``"line-prefix"``; that of lines of an ``"indented-block"``.
-            limits: Budgets for the automata of the encoded terminals.
+            limits: Limits of the automata of the encoded terminals.
 
         Raises:
             ValueError: There is no such encoding or option.
@@ -1058,7 +1058,7 @@ class CompiledGrammar:
         Args:
             path: The file.
             vocabulary: A vocabulary with the same tokens.
-            limits: Budgets for reading the grammar, compiling it, and all later calls.
+            limits: Limits of reading the grammar, compiling it, and all later calls.
 
         Raises:
             OSError: The file cannot be read.
@@ -1623,7 +1623,7 @@ def json_schema_grammar(
         schema: The schema.
         options: The options.
         content_grammars: The grammars of contents by media type or name.
-        limits: Budgets for reading.
+        limits: Limits of reading.
     """
 
 def plain_text_grammar(

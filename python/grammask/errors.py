@@ -95,7 +95,7 @@ class UnsupportedType(TypeError):
 
 
 class LimitExceeded(GrammarError):
-    """A budget of :class:`grammask.Limits` is exceeded."""
+    """A limit of :class:`grammask.Limits` is exceeded."""
 
 
 class BudgetTooSmall(GrammarError):

@@ -126,12 +126,12 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             quote: The delimiter of an attribute or a Python string, which the text does not contain unescaped.
             prefix: The prefix of lines; four spaces for ``"indented"`` and ``"> "`` for ``"block-quote"`` by default.
             first_line: Whether the first line has the prefix, or is the remainder of a line.
-            limits: Budgets for the automata of terminals.
+            limits: Limits of the automata of terminals.
 
         Raises:
             UnsupportedGrammar: The grammar names tokens, or a terminal of a lexer matches parts of characters.
             GrammarSemanticError: A terminal of a lexer has no text that can be spelled.
-            LimitExceeded: A budget is exceeded.
+            LimitExceeded: A limit is exceeded.
             ValueError: There is no such encoding or option.
         """
         from grammask.readers.encoded import EncodedSource, line_prefix
@@ -170,7 +170,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             vocabulary: The tokens of the model; shared, not copied.
             end: ``"eos"``: end tokens are legal exactly when the text is complete. ``"eager"``: the text ends with the
                 first token after which it is complete, as in KBNF.
-            limits: Budgets for compiling, and for all later calls on the compiled grammar.
+            limits: Limits of compiling, and of all later calls on the compiled grammar.
             finite: Whether rules that never end are an error, such as ``start ::= "a" start;``.
             cache: Where compiled grammars are looked up and kept: :data:`grammask.default_compile_cache`, nowhere
                 (False), or another cache.
@@ -181,7 +181,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
             GrammarSemanticError: No text matches; a token is not in the vocabulary; ``end="eos"`` without an end token;
                 a rule never ends, with ``finite``; ``masks`` are of another vocabulary.
             GrammarSyntaxError: ``masks`` are damaged, or of another grammar or release.
-            LimitExceeded: A budget is exceeded.
+            LimitExceeded: A limit is exceeded.
             OSError: ``masks`` cannot be read.
         """
         if masks is not None:
@@ -269,7 +269,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
         Raises:
             GrammarSemanticError: No text matches, all texts are infinite (code ``no-completion``), or the grammar names
                 tokens.
-            LimitExceeded: A budget is exceeded.
+            LimitExceeded: A limit is exceeded.
         """
         compiled = self.compile(_byte_vocabulary(), limits=limits, cache=False)
         return compiled.matcher().shortest_completion().text
@@ -282,7 +282,7 @@ class Grammar(GrammarAlgebra, GrammarReaders):
 
         Raises:
             GrammarSemanticError: No text matches the grammar.
-            LimitExceeded: A budget is exceeded.
+            LimitExceeded: A limit is exceeded.
         """
         return _grammask.within_limits(limits, lambda: [*self._core.warnings(), *self._core.check(limits)])
 

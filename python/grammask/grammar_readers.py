@@ -83,7 +83,7 @@ class GrammarReaders:
                 ``docs/lexed_grammars.md``. None without a ``parser``: rules derive texts byte by byte.
             parser: The parser of the lexer's terminals, as of :meth:`from_lark`.
             terminals: The grammars of terminals that the text declares by ``%declare``, as of :meth:`from_lark`.
-            limits: Budgets for reading.
+            limits: Limits of reading.
 
         Raises:
             GrammarSyntaxError: The text is not KBNF; all mistakes at once.
@@ -134,7 +134,7 @@ class GrammarReaders:
             terminals: The grammars of terminals that the text declares by ``%declare``: without a lexer, and regular,
                 or with texts of which none is a proper prefix of another one, or with bindings. A text of those with
                 bindings ends where it is first complete: raw strings, here-documents.
-            limits: Budgets for reading.
+            limits: Limits of reading.
 
         Raises:
             ImportError: The lark library is not installed.
@@ -179,7 +179,7 @@ class GrammarReaders:
             name: The name of the language.
             start: The part of the language that a text is: ``"file"``, and for most languages ``"statements"``,
                 ``"expression"`` and ``"type"``. ``grammask grammars`` lists them all.
-            limits: Budgets for reading.
+            limits: Limits of reading.
 
         Raises:
             ValueError: There is no such grammar, or it has no such start symbol.
@@ -216,7 +216,7 @@ class GrammarReaders:
             lexer: A lexer, as of :meth:`from_kbnf`.
             parser: The parser of the lexer's terminals, as of :meth:`from_lark`.
             terminals: The grammars of terminals that the text declares by ``%declare``, as of :meth:`from_lark`.
-            limits: Budgets for reading.
+            limits: Limits of reading.
 
         Raises:
             GrammarSyntaxError: The text is not GBNF; all mistakes at once.
@@ -242,7 +242,7 @@ class GrammarReaders:
         Args:
             text: The grammar; bytes must be UTF-8.
             root: The start symbol.
-            limits: Budgets for reading.
+            limits: Limits of reading.
 
         Raises:
             GrammarSyntaxError: The text is not in this notation; all mistakes at once.
@@ -270,7 +270,7 @@ class GrammarReaders:
         Args:
             text: The grammar; its start symbol is ``start``.
             grammars: The grammars that ``@name`` refers to, or texts in this dialect, which may refer to each other.
-            limits: Budgets for reading, expressions, schemas and rules with parameters included.
+            limits: Limits of reading, expressions, schemas and rules with parameters included.
 
         Raises:
             GrammarSyntaxError: The text is not in this notation; all mistakes at once.
@@ -300,7 +300,7 @@ class GrammarReaders:
         Args:
             tag: ``{"type": "structural_tag", "format": ...}``, or the older form with ``structures`` and ``triggers``,
                 as an object or JSON text.
-            limits: Budgets for reading, all inner grammars and schemas together.
+            limits: Limits of reading, all inner grammars and schemas together.
 
         Raises:
             StructuralTagError: The tag, or an inner grammar or schema, has mistakes, each with its JSON pointer.
@@ -414,7 +414,7 @@ class GrammarReaders:
             syntax: ``"python"``: that of Python's ``re``; the texts are those that ``re.fullmatch`` matches in the
                 running interpreter. ``"ecma"``: that of ECMA-262 (JavaScript) with the flag ``u``. ``"rust"``: that of
                 the Rust crate ``regex``, with Unicode, as in KBNF. The first two have look-around.
-            limits: Budgets for reading.
+            limits: Limits of reading.
 
         Raises:
             GrammarSyntaxError: It is no regular expression.
@@ -517,7 +517,7 @@ class GrammarReaders:
             content: As of :class:`grammask.SchemaOptions`; JSON is not supported.
             content_grammars: As of :class:`grammask.SchemaOptions`.
             excludes: Words that no string contains.
-            limits: Budgets for reading.
+            limits: Limits of reading.
 
         Raises:
             GrammarError: As of :meth:`from_json_schema`; also if no string is valid.

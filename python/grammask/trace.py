@@ -127,7 +127,7 @@ class Trace:
             mask_seconds: The time for the mask.
 
         Raises:
-            LimitExceeded: A budget of the grammar was exceeded.
+            LimitExceeded: A limit of the grammar was exceeded.
 
         Cost: the names of the active rules, tens of microseconds in most states.
         """

@@ -137,7 +137,7 @@ impl Drop for Request {
 /// The time and the memory at which a stage of a request gives up.
 #[derive(Clone, Debug)]
 pub struct Deadline {
-    /// Unset until the first check if the budget starts there.
+    /// Unset until the first check if the time starts there.
     bounds: OnceLock<Bounds>,
     time: Duration,
     memory_bytes: Option<usize>,

@@ -320,7 +320,7 @@ impl PyCompiledGrammar {
     /// Args:
     ///     path: The file.
     ///     vocabulary: A vocabulary with the same tokens.
-    ///     limits: Budgets for reading the grammar, compiling it, and all later calls.
+    ///     limits: Limits of reading the grammar, compiling it, and all later calls.
     ///
     /// Raises:
     ///     OSError: The file cannot be read.

@@ -180,7 +180,7 @@ fn schema_grammar(
 ///     schema: The schema.
 ///     options: The options.
 ///     content_grammars: The grammars of contents by media type or name.
-///     limits: Budgets for reading.
+///     limits: Limits of reading.
 #[pyfunction]
 #[pyo3(signature = (schema, options, content_grammars, limits=None))]
 pub(crate) fn json_schema_grammar(

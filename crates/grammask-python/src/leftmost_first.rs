@@ -99,7 +99,7 @@ impl PyOrderedPattern {
     ///
     /// Args:
     ///     source: The pattern as it is written.
-    ///     limits: Budgets for reading.
+    ///     limits: Limits of reading.
     ///
     /// Raises:
     ///     UnsupportedGrammar: An atomic group contains look-around, an atomic group, or a bounded repetition with a

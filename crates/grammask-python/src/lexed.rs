@@ -326,7 +326,7 @@ impl PyLexedGrammar {
     ///     spellings: ``"any"`` or ``"canonical"``.
     ///     quote: The delimiter of an attribute or a Python string.
     ///     prefix: The text after each line feed, for ``"line-prefix"``; that of lines of an ``"indented-block"``.
-    ///     limits: Budgets for the automata of the encoded terminals.
+    ///     limits: Limits of the automata of the encoded terminals.
     ///
     /// Raises:
     ///     ValueError: There is no such encoding or option.

@@ -103,7 +103,7 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
 
         Raises:
             DeadEnd: No token of the vocabulary continues a text of the grammar.
-            LimitExceeded: A budget of the grammar was exceeded.
+            LimitExceeded: A limit of the grammar was exceeded.
         """
         self._mask = self._matcher.mask()
         return True

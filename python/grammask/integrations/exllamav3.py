@@ -91,7 +91,7 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
 
         Raises:
             DeadEnd: No token of the vocabulary continues a text of the grammar.
-            LimitExceeded: A budget of the grammar was exceeded.
+            LimitExceeded: A limit of the grammar was exceeded.
         """
         self._matcher.fill_mask(self._mask)
         return self._mask

@@ -86,7 +86,7 @@ class GrammarLogitsProcessor:
 
         Raises:
             DeadEnd: No token of the vocabulary continues a text of the grammar.
-            LimitExceeded: A budget of the grammar was exceeded.
+            LimitExceeded: A limit of the grammar was exceeded.
         """
         ids = np.array(tokens, dtype=np.int64).reshape(1, -1)
         matcher = self._batches.find(ids).rows[0].matcher

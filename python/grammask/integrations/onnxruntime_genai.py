@@ -99,7 +99,7 @@ class ConstrainedGenerator:
             ValueError: A row received an illegal token, or the rows were reordered; there are drafts and several rows,
                 or the model computes only the last logits.
             DeadEnd: In a row, no token of the vocabulary continues a text of the grammar.
-            LimitExceeded: A budget of a grammar was exceeded.
+            LimitExceeded: A limit of a grammar was exceeded.
         """
         if self._drafter is not None:
             if not self._verified:

@@ -145,7 +145,7 @@ class GrammarLogitsProcessor:
             ValueError: The number of rows is not a multiple of the number of grammars, or differs between the ids and
                 the scores, or no legal token has a score.
             DeadEnd: In the row that the error names, no token of the vocabulary continues a text of the grammar.
-            LimitExceeded: A budget of the grammar was exceeded.
+            LimitExceeded: A limit of the grammar was exceeded.
 
         Cost: a comparison of the ids with those of the previous call, the masks, and a pass over the scores; two
         passes on a device, with traces, and for scores of 16 bits.

@@ -104,7 +104,7 @@ class Config(_CheckedFields):
     expected_output_length: int = 2**32 - 1
 
     def limits(self) -> Limits:
-        """Returns the budgets of this configuration; an addition to kbnf's interface."""
+        """Returns the limits of this configuration; an addition to kbnf's interface."""
         return Limits(memory_bytes=self.regex_config.max_memory_usage)
 
 

@@ -75,7 +75,7 @@ class Engine:
             AcceptTokenError.UnknownTokenID: The vocabulary has no such token.
             AcceptTokenError.Finished: The text has ended.
             AcceptTokenError.Rejected: The grammar does not allow the token here.
-            grammask.LimitExceeded: A budget was exceeded.
+            grammask.LimitExceeded: A limit was exceeded.
         """
         id = index(token_id)
         if id not in self._vocabulary:
@@ -92,7 +92,7 @@ class Engine:
         Raises:
             AcceptTokenError.Finished: The text has ended.
             AcceptTokenError.Rejected: The grammar does not allow the bytes here.
-            grammask.LimitExceeded: A budget was exceeded.
+            grammask.LimitExceeded: A limit was exceeded.
         """
         self._check_not_finished()
         if not self._matcher.accept_bytes(_bytes):
@@ -105,7 +105,7 @@ class Engine:
 
         Raises:
             grammask.DeadEnd: The text has not ended, and no token of the vocabulary is legal.
-            grammask.LimitExceeded: A budget was exceeded.
+            grammask.LimitExceeded: A limit was exceeded.
         """
         allowed = self._empty_mask()
         if not self._matcher.is_finished:

@@ -22,7 +22,7 @@ class LlguidanceLarkSource(FrozenValue):
         text: The text.
         named: The grammars that ``@name`` refers to, as texts in the same dialect or as parts.
         keeps_stops: Whether a stop is a part of the text, as in XGrammar, so that the next part begins after it.
-        limits: Budgets for expressions, schemas, and rules with parameters.
+        limits: Limits of expressions, schemas, and rules with parameters.
     """
 
     text: str

@@ -66,7 +66,7 @@ def llguidance_grammar(
 
     Args:
         text: The grammar.
-        limits: Budgets for schemas and expressions.
+        limits: Limits of schemas and expressions.
         named: The grammars that ``@name`` refers to; texts are in the same dialect.
         keeps_stops: Whether a stop is a part of the text, as a suffix, so that the next part begins after it.
         limits_rules: Whether ``max_tokens`` of rules that are made of rules is enforced.

@@ -21,7 +21,7 @@ class ChoicesSource(FrozenValue):
 
     Attributes:
         texts: The texts in UTF-8.
-        limits: Budgets for reading.
+        limits: Limits of reading.
     """
 
     texts: tuple[bytes, ...]

@@ -79,7 +79,7 @@ def content_parts(
         text: The schema as JSON.
         options: The options, which have further grammars.
         engine_options: The options of the engine, with the documents that the schema refers to.
-        limits: Budgets for reading.
+        limits: Limits of reading.
 
     Raises:
         GrammarSyntaxError: The schema is no JSON.

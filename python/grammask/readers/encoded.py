@@ -44,7 +44,7 @@ class EncodedSource(FrozenValue):
         spellings: Which spellings of a character are admitted.
         quote: The delimiter of an attribute or a Python string.
         prefix: The text after each line feed; in an indented block that of lines that are not blank.
-        limits: Budgets for the automata of terminals.
+        limits: Limits of the automata of terminals.
     """
 
     decoded: Source

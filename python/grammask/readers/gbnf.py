@@ -28,7 +28,7 @@ class GbnfSource(FrozenValue):
         dialect: The notation.
         lexer: The lexer; None if rules derive texts byte by byte.
         parser: The parser that reads the lexer's terminals; None without a lexer.
-        limits: Budgets for reading.
+        limits: Limits of reading.
         terminals: The grammars of declared terminals.
     """
 

@@ -26,7 +26,7 @@ class KbnfSource(FrozenValue):
         start: The start symbol.
         lexer: The lexer; None if rules derive texts byte by byte.
         parser: The parser that reads the lexer's terminals; None without a lexer.
-        limits: Budgets for reading.
+        limits: Limits of reading.
         terminals: The grammars of declared terminals.
     """
 

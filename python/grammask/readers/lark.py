@@ -52,7 +52,7 @@ class LarkSource(FrozenValue):
         indentation: The terminals for newlines and blocks, if the language has blocks by indentation.
         beginning: Bytes of which each text is the continuation.
         text: The text of the grammar, for display only.
-        limits: Budgets for reading.
+        limits: Limits of reading.
         known_empty: Whether the empty text is one, for a grammar that is known to compile and has other texts. As a
             part of others, it is compiled when a text first reaches it.
         terminals: The grammars of declared terminals.

@@ -25,7 +25,7 @@ class RegexSource(FrozenValue):
     Attributes:
         pattern: The expression, which matches texts as a whole.
         syntax: That of Python's ``re``, of ECMA-262 with the flag ``u``, or of the Rust crate ``regex``.
-        limits: Budgets for reading.
+        limits: Limits of reading.
         flags: Flags of ``re``, for its syntax.
     """
 

@@ -22,7 +22,7 @@ class _SchemaSource(FrozenValue):
         text: The schema as JSON.
         options: The options of the engine, with the documents that the schema refers to.
         content: The grammars of the contents of strings.
-        limits: Budgets for reading.
+        limits: Limits of reading.
     """
 
     text: str

@@ -94,7 +94,7 @@ def structural_tag_part(
     Args:
         tag: ``{"type": "structural_tag", "format": ...}``, the older form with ``structures`` and ``triggers``, or a
             format alone.
-        limits: Budgets for reading, all embedded grammars and schemas together.
+        limits: Limits of reading, all embedded grammars and schemas together.
         schema_options: Options of embedded schemas, which those that the tag carries (``x-grammask``) replace, and
             these those of a format and those of a schema.
 

@@ -134,7 +134,7 @@ class Template(Part):
         Raises:
             TemplateMismatch: The text does not match the template.
             UnsupportedGrammar: The template names or counts tokens, and the argument is a text.
-            LimitExceeded: A budget was exceeded.
+            LimitExceeded: A limit was exceeded.
         """
         if isinstance(text, _grammask.Matcher):
             return self.parse_tokens(_tokens_of(text), text.vocabulary)
@@ -154,7 +154,7 @@ class Template(Part):
         Raises:
             TemplateMismatch: The text does not match the template.
             GrammarSemanticError: The template names tokens that the vocabulary lacks.
-            LimitExceeded: A budget was exceeded.
+            LimitExceeded: A limit was exceeded.
         """
         stream = self.stream(vocabulary)
         for count, token in enumerate(tokens):
@@ -256,7 +256,7 @@ class TemplateStream:
         Cost: a few table lookups per byte. A character may be split between two calls.
 
         Raises:
-            LimitExceeded: A budget was exceeded.
+            LimitExceeded: A limit was exceeded.
         """
         data = encoded(text, "a text")
         taken = self._parse.feed(data)
@@ -268,7 +268,7 @@ class TemplateStream:
 
         Raises:
             ValueError: The stream has no vocabulary.
-            LimitExceeded: A budget was exceeded.
+            LimitExceeded: A limit was exceeded.
         """
         if self._vocabulary is None:
             msg = "tokens are read with a vocabulary: make the stream with one"

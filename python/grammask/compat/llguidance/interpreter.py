@@ -30,7 +30,7 @@ class LLInterpreter:
         enable_backtrack: Ignored: tokens are never removed.
         enable_ff_tokens: Whether ``commit_token`` appends the forced tokens after a token.
         log_level: Ignored.
-        limits: Budgets.
+        limits: Limits of reading and compiling.
 
     Raises:
         ValueError: The grammar is invalid, or cannot be enforced exactly.

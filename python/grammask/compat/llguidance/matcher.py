@@ -76,7 +76,7 @@ class LLMatcher:
         tokenizer: The tokens of the model.
         grammar: Lark, or a string from ``grammar_from``.
         log_level: Ignored.
-        limits: Budgets.
+        limits: Limits of reading and compiling.
     """
 
     def __init__(
@@ -120,12 +120,12 @@ class LLMatcher:
         grammar: str, tokenizer: LLTokenizer | None = None, *, limits: LLParserLimits | None = None
     ) -> tuple[bool, list[str]]:
         """Returns True with the error of a grammar, or False with its warnings."""
-        budget = None if limits is None else limits.limits
+        bounds = None if limits is None else limits.limits
         try:
-            parsed = grammar_texts.read(grammar, budget)
-            warnings = [str(each) for each in (*parsed.relaxations, *parsed.check(budget))]
+            parsed = grammar_texts.read(grammar, bounds)
+            warnings = [str(each) for each in (*parsed.relaxations, *parsed.check(bounds))]
             if tokenizer is not None:
-                parsed.compile(tokenizer.vocabulary, limits=budget)
+                parsed.compile(tokenizer.vocabulary, limits=bounds)
         except (ValueError, RecursionError) as error:
             return True, [str(error)]
         return False, warnings

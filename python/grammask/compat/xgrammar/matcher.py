@@ -181,7 +181,7 @@ class GrammarMatcher:
 
         Raises:
             RuntimeError: The arguments have wrong types or shapes; a node is not in the tree, or is reached twice; at a
-                node, no token is legal and the text is not complete, or a budget was exceeded.
+                node, no token is legal and the text is not complete, or a limit was exceeded.
         """
         start = time.perf_counter()
         for edges in (retrieve_next_token, retrieve_next_sibling, draft_tokens):

@@ -133,7 +133,7 @@ class RequestMatcher:
         """Appends a token; returns False, and changes nothing, for an illegal or unknown token.
 
         Raises:
-            LimitExceeded: A budget was exceeded; the matcher is unchanged.
+            LimitExceeded: A limit was exceeded; the matcher is unchanged.
         """
         if not 0 <= token < self._size:
             return False
@@ -154,7 +154,7 @@ class RequestMatcher:
         The matcher is unchanged afterwards.
 
         Raises:
-            LimitExceeded: A budget was exceeded.
+            LimitExceeded: A limit was exceeded.
         """
         self._begin_budget()
         count = 0
@@ -192,7 +192,7 @@ class RequestMatcher:
 
         Raises:
             DeadEnd: No token is legal, and the text has not ended. The row is unchanged.
-            LimitExceeded: A budget was exceeded. The row is unchanged.
+            LimitExceeded: A limit was exceeded. The row is unchanged.
         """
         self._begin_budget()
         if self._is_plain:
@@ -217,7 +217,7 @@ class RequestMatcher:
 
         Raises:
             DeadEnd: As of :meth:`fill_mask`; nothing changes.
-            LimitExceeded: A budget was exceeded; nothing changes.
+            LimitExceeded: A limit was exceeded; nothing changes.
         """
         if self._is_plain:
             return 0 <= token < self._size and self._matcher.step(token, mask, row)

@@ -187,7 +187,7 @@ class TrackedBatch:
                 tokens are written in the same call, and :attr:`has_masks` is set. None for no masks.
 
         Raises:
-            LimitExceeded: A budget of a grammar was exceeded.
+            LimitExceeded: A limit of a grammar was exceeded.
         """
         self.has_masks = False
         if (mask is None or not self._step(tokens, mask)) and not self._append_separately(tokens):
@@ -236,7 +236,7 @@ class TrackedBatch:
             mask: As for :meth:`append`.
 
         Raises:
-            LimitExceeded: A budget of a grammar was exceeded.
+            LimitExceeded: A limit of a grammar was exceeded.
         """
         if not self._has_same_prompts(ids):
             self.has_masks = False
@@ -379,7 +379,7 @@ class RecentBatches:
 
         Raises:
             ValueError: As for :class:`TrackedBatch`.
-            LimitExceeded: A budget of a grammar was exceeded; the batch is removed.
+            LimitExceeded: A limit of a grammar was exceeded; the batch is removed.
         """
         was_refused = False
         for batches in (self._refused, self._batches):
