@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -48,29 +49,54 @@ def test_templates() -> None:
     assert ", bytes (" in output
 
 
-def python_of(page: str) -> list[str]:
-    text = (ROOT / page).read_text("utf-8")
-    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+RECIPES = "docs/recipes.md"
+"""The page whose programs do not depend on each other."""
 
 
-PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
+@dataclass(frozen=True)
+class Program:
+    """A block of Python in a page, and what it prints: the block of text that directly follows it."""
 
-LINKING_PAGES = [
-    *PAGES,
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    *(f"benches/notes/{path.name}" for path in sorted((ROOT / "benches/notes").glob("*.md"))),
-]
+    code: str
+    output: str
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if python_of(page)])
-def test_code_of_a_page(page: str, tmp_path: Path) -> None:
-    code = "\n".join(python_of(page))
+def programs_of(page: str) -> list[Program]:
+    blocks = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
+    found = re.findall(blocks, (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return [Program(code, output) for code, output in found]
+
+
+def check_programs(programs: list[Program], folder: Path) -> None:
+    """Run programs as one, and compare what they print if the page shows that."""
+    code = "\n".join(program.code for program in programs)
     for module in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE):
         pytest.importorskip(module)
     # Pages read the examples, and may write files.
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    run("-c", code, folder=tmp_path)
+    (folder / "examples").symlink_to(ROOT / "examples")
+    printed = run("-c", code, folder=folder)
+    shown = "".join(program.output for program in programs)
+    assert not shown or printed == shown
+
+
+PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
+NOTES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "benches" / "notes").glob("*.md"))
+LINKING_PAGES = [*PAGES, "ARCHITECTURE.md", "CONTRIBUTING.md", *NOTES]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != RECIPES and programs_of(page)])
+def test_code_of_a_page(page: str, tmp_path: Path) -> None:
+    check_programs(programs_of(page), tmp_path)
+
+
+@pytest.mark.parametrize("number", range(len(programs_of(RECIPES))))
+def test_a_recipe(number: int, tmp_path: Path) -> None:
+    check_programs([programs_of(RECIPES)[number]], tmp_path)
+
+
+def test_every_recipe_has_a_program() -> None:
+    headings = re.findall(r"^## ", (ROOT / RECIPES).read_text("utf-8"), re.MULTILINE)
+    assert len(headings) == len(programs_of(RECIPES)) == 15
 
 
 def test_every_page_is_in_the_site() -> None:
