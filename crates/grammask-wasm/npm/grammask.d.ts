@@ -81,7 +81,7 @@ export class Vocabulary implements Owned {
   free(): void;
 }
 
-/** Budgets for untrusted grammars; an exceeded one is an error with the code `limit-exceeded`. */
+/** Limits for untrusted grammars; an exceeded one is an error with the code `limit-exceeded`. */
 export interface Limits {
   grammarBytes?: number;
   grammarSize?: number;
