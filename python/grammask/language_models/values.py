@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -24,7 +24,44 @@ if TYPE_CHECKING:
 
 __all__ = ["generate"]
 
+_Value = TypeVar("_Value")
 
+
+@overload
+def generate(
+    model: Any,
+    prompt: str | Sequence[Message],
+    type: type[_Value],
+    *,
+    max_tokens: int = 512,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    **options: Unpack[SchemaKeywords],
+) -> _Value: ...
+@overload
+def generate(
+    model: Any,
+    prompt: str | Sequence[Message],
+    type: Grammar,
+    *,
+    max_tokens: int = 512,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+) -> str: ...
+@overload
+def generate(
+    model: Any,
+    prompt: str | Sequence[Message],
+    type: Any,
+    *,
+    max_tokens: int = 512,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    **options: Unpack[SchemaKeywords],
+) -> Any: ...
 def generate(
     model: Any,
     prompt: str | Sequence[Message],
