@@ -1,10 +1,10 @@
 """The commands of ``grammask``."""
 
+from importlib import metadata
 from typing import Annotated
 
 import typer
 
-import grammask
 from grammask.cli.check import check
 from grammask.cli.debug import debug
 from grammask.cli.derive_style import derive_style
@@ -32,7 +32,7 @@ application = typer.Typer(
 
 def _print_version(is_asked: bool) -> None:  # noqa: FBT001
     if is_asked:
-        OUT.print(f"grammask {grammask.__version__}")
+        OUT.print(f"grammask {metadata.version('grammask')}")
         raise typer.Exit
 
 
