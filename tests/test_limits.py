@@ -56,6 +56,13 @@ def ends_in_time(call: Callable[[], object], error: type[Exception] = LimitExcee
     assert time.process_time() - begin < MAX_CPU_SECONDS
 
 
+def test_messages_name_limits_as_python_does() -> None:
+    with pytest.raises(LimitExceeded, match=r"`seconds` of 0\.001\n(.*\n)*.*`Limits\.seconds`"):
+        Grammar.from_json_schema({"enum": list(range(200_000))}, limits=Limits(seconds=0.001))
+    with pytest.raises(LimitExceeded, match=r"`grammar_bytes` of 3 bytes\n(.*\n)*.*`Limits\.grammar_bytes`"):
+        Grammar.from_kbnf('start ::= "a";', limits=Limits(grammar_bytes=3))
+
+
 def test_rules_with_parameters_obey_the_deadline() -> None:
     ends_in_time(lambda: Grammar.from_llguidance_lark(MANY_PARAMETERS, limits=ONE_SECOND))
     form = {"type": "grammar", "syntax": "lark", "definition": MANY_PARAMETERS}
@@ -108,7 +115,7 @@ def test_an_inner_reader_has_no_more_time_than_the_outer_one() -> None:
     inner = Limits(seconds=60)
     read = lambda: Grammar.from_regex("a+", limits=inner)  # noqa: E731
     assert grammask._grammask.within_limits(None, read).digest() == read().digest()
-    with pytest.raises(LimitExceeded, match="`time` of 0 ms"):
+    with pytest.raises(LimitExceeded, match="`seconds` of 0"):
         grammask._grammask.within_limits(Limits(seconds=0), lambda: Grammar.from_kbnf(
             'start ::= "a";', limits=inner
         ))  # fmt: skip

@@ -231,7 +231,7 @@ def test_formats_share_the_time_of_a_call() -> None:
     with pytest.raises(grammask.LimitExceeded) as caught:
         Grammar.from_structural_tag(tag, limits=grammask.Limits(seconds=0))
     assert (caught.value.code, caught.value.pointer) == ("limit-exceeded", "#/format")
-    assert "`time` of 0 ms" in str(caught.value)
+    assert "`seconds` of 0" in str(caught.value)
 
 
 def test_inexact_constructs_are_unsupported() -> None:

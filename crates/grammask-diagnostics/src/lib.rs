@@ -20,7 +20,7 @@ mod suggest;
 
 pub use deadline::{Deadline, Request, count_memory_by};
 pub use diagnostic::{Code, Diagnostic, ErrorKind, GrammarError, Severity};
-pub use limits::{LimitExceeded, Limits};
+pub use limits::{LimitExceeded, LimitOption, Limits};
 pub use named_option::{NamedOption, UnknownName};
 pub use span::{Position, Span, without_byte_order_mark};
 pub use suggest::closest;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Code, Diagnostic};
+use crate::{Code, Diagnostic, GrammarError};
 
 /// Limits for one grammar, from its source to its masks.
 ///
@@ -62,9 +62,38 @@ impl LimitExceeded {
     /// The error as a diagnostic.
     #[must_use]
     pub fn diagnostic(self) -> Diagnostic {
-        let help = format!("simplify the grammar, or raise `Limits.{}` if its author is trusted", self.limit);
-        let error = Diagnostic::error(Code::LimitExceeded, self.to_string()).help(help);
+        self.diagnostic_of(&self.option())
+    }
+
+    /// The error as a diagnostic that names the limit as the caller's option.
+    fn diagnostic_of(self, option: &LimitOption) -> Diagnostic {
+        let help = format!("simplify the grammar, or raise `{}` if its author is trusted", option.path);
+        let error = Diagnostic::error(Code::LimitExceeded, self.message(option)).help(help);
         Diagnostic { limit: Some(self), ..error }
+    }
+
+    fn message(self, option: &LimitOption) -> String {
+        let LimitOption { name, maximum, .. } = option;
+        format!("the grammar needs more than the limit `{name}` of {maximum}")
+    }
+
+    /// The limit as a field of [`Limits`].
+    fn option(self) -> LimitOption {
+        LimitOption {
+            name: self.limit.to_owned(),
+            path: format!("Limits.{}", self.limit),
+            maximum: format!("{}{}", self.maximum, self.unit()),
+        }
+    }
+
+    /// What follows the number of [`maximum`](Self::maximum) in messages.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self.limit {
+            "time" => " ms",
+            limit if limit.ends_with("bytes") => " bytes",
+            _ => "",
+        }
     }
 }
 
@@ -84,13 +113,55 @@ impl LimitExceeded {
 
 impl fmt::Display for LimitExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = match self.limit {
-            "time" => " ms",
-            limit if limit.ends_with("bytes") => " bytes",
-            _ => "",
-        };
-        write!(f, "the grammar needs more than the limit `{}` of {}{unit}", self.limit, self.maximum)
+        f.write_str(&self.message(&self.option()))
     }
 }
 
 impl std::error::Error for LimitExceeded {}
+
+/// A limit as the option of an interface in another language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitOption {
+    /// Its name, such as `seconds`.
+    pub name: String,
+    /// Where it is set, such as `Limits.seconds`.
+    pub path: String,
+    /// Its value with the unit, if the name does not have it.
+    pub maximum: String,
+}
+
+impl GrammarError {
+    /// The error with all exceeded limits named as options of an interface in another language.
+    #[must_use]
+    pub fn with_limit_options(&self, option: impl Fn(LimitExceeded) -> LimitOption) -> Self {
+        let named = |diagnostic: &Diagnostic| match diagnostic.limit {
+            Some(limit) => {
+                let Diagnostic { message, help, .. } = limit.diagnostic_of(&option(limit));
+                Diagnostic { message, help, ..diagnostic.clone() }
+            }
+            None => diagnostic.clone(),
+        };
+        Self::new(self.diagnostics().iter().map(named).collect(), self.source_text().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exceeded_limits_are_named_as_the_options_of_an_interface() {
+        let exceeded = LimitExceeded { limit: "time", maximum: 1_500 };
+        assert_eq!(exceeded.to_string(), "the grammar needs more than the limit `time` of 1500 ms");
+        let option = |limit: LimitExceeded| LimitOption {
+            name: "seconds".to_owned(),
+            path: "Limits.seconds".to_owned(),
+            maximum: (limit.maximum / 1_000).to_string(),
+        };
+        let error = GrammarError::from(exceeded.diagnostic()).with_limit_options(option);
+        assert_eq!(error.first().message, "the grammar needs more than the limit `seconds` of 1");
+        assert_eq!(error.first().limit, Some(exceeded));
+        let help = "simplify the grammar, or raise `Limits.seconds` if its author is trusted";
+        assert_eq!(error.first().help.as_deref(), Some(help));
+    }
+}

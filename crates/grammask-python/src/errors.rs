@@ -1,7 +1,7 @@
 //! Conversion of errors to the exceptions of `grammask.errors`, with stable codes.
 
-use grammask::RowError;
 use grammask::grammar::{Code, Diagnostic, ErrorKind, GrammarError, Position, Severity};
+use grammask::{LimitExceeded, LimitOption, RowError};
 use pyo3::PyErr;
 use pyo3::prelude::*;
 
@@ -29,6 +29,7 @@ pub(crate) fn coded_vocabulary_error(code: &'static str, message: String) -> PyE
 
 /// A `GrammarError` as the exception of its kind.
 pub(crate) fn grammar_error(py: Python<'_>, error: &GrammarError) -> PyErr {
+    let error = &error.with_limit_options(limit_option);
     let diagnostics = match diagnostics(py, error.diagnostics(), error.source_text()) {
         Ok(diagnostics) => diagnostics,
         Err(failure) => return failure,
@@ -45,6 +46,15 @@ pub(crate) fn grammar_error(py: Python<'_>, error: &GrammarError) -> PyErr {
         ErrorKind::DeadEnd => python::DeadEnd::new_err(arguments),
         ErrorKind::Budget => python::GrammarError::new_err(arguments),
     }
+}
+
+/// A limit as an argument of Python's `Limits`.
+fn limit_option(limit: LimitExceeded) -> LimitOption {
+    let (name, maximum) = match limit.limit {
+        "time" => ("seconds", (limit.maximum as f64 / 1_000.0).to_string()),
+        name => (name, format!("{}{}", limit.maximum, limit.unit())),
+    };
+    LimitOption { name: name.to_owned(), path: format!("Limits.{name}"), maximum }
 }
 
 /// The error of a token budget as `BudgetTooSmall`.

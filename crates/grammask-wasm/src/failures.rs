@@ -1,9 +1,9 @@
 //! Errors as JSON: the fields of `GrammaskError` and `Diagnostic` in `npm/grammask.d.ts`.
 
-use grammask::BudgetError;
 use grammask::frontends::json_schema::KeywordEffect;
 use grammask::grammar::{Diagnostic, GrammarError, Position, Severity};
 use grammask::vocabulary::VocabularyError;
+use grammask::{BudgetError, LimitExceeded, LimitOption};
 use serde::Serialize;
 use wasm_bindgen::JsValue;
 
@@ -95,12 +95,32 @@ pub(crate) fn coded_error(code: &str, message: String) -> JsValue {
     JsValue::from_str(&json(&Failure { code, message, diagnostics: Vec::new(), minimum: None }))
 }
 
+/// A limit as a member of `Limits` in `npm/grammask.d.ts`.
+fn limit_option(limit: LimitExceeded) -> LimitOption {
+    let (name, unit) = match limit.limit {
+        "time" => ("milliseconds".to_owned(), ""),
+        name => (camel_case(name), limit.unit()),
+    };
+    LimitOption { path: format!("limits.{name}"), name, maximum: format!("{}{unit}", limit.maximum) }
+}
+
+/// The name of a field as serde renames it in the options.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |all, word| match word.split_at_checked(1) {
+        Some((initial, rest)) => all + &initial.to_uppercase() + rest,
+        None => all,
+    })
+}
+
 /// An argument that is out of range or has another form than the types say.
 pub(crate) fn invalid_argument(message: impl ToString) -> JsValue {
     coded_error("invalid-argument", message.to_string())
 }
 
 fn thrown(error: &GrammarError, minimum: Option<u32>) -> JsValue {
+    let error = &error.with_limit_options(limit_option);
     let diagnostics = fields_of(error.diagnostics(), error.source_text());
     let code = error.code().as_str();
     JsValue::from_str(&json(&Failure { code, message: error.to_string(), diagnostics, minimum }))

@@ -91,7 +91,7 @@ pub use embedded::{EmbeddedGrammar, encoded};
 pub use explanation::Explanation;
 pub use first_terminals::TerminalTokens;
 pub use forced::TokenizeError;
-pub use grammask_diagnostics::{Deadline, LimitExceeded, Limits, Request, count_memory_by};
+pub use grammask_diagnostics::{Deadline, LimitExceeded, LimitOption, Limits, Request, count_memory_by};
 pub use grammask_engine::{
     CompletionStep, Descriptions, Effort, Engine, Expectation, Lexeme, LexerReading, MaskSource,
     MaskStrategy, OpenLexeme, ParseNode, ParseTree, PrecomputeBudget, Reach, SetId, ShortestCompletion,
