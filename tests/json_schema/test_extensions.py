@@ -11,8 +11,9 @@ TEXTS = "x-grammask-number-texts"
 def test_texts_of_numbers(numbers: str) -> None:
     schema = {"type": ["integer", "string"], "minimum": 3, TEXTS: "^[0-9]+$|^1e5$"}
     compiled = Grammar.from_json_schema(schema, numbers=numbers).compile(BYTES)  # type: ignore[arg-type]
-    for text in (b"3", b"100", b"9" * 30, b'"x"'):
+    for text in (b"3", b"100", b"9" * 20, b'"x"'):
         assert compiled.is_valid(text), text
+    assert compiled.is_valid(b"9" * 21) == (numbers != "natural")
     for text in (b"2", b"3.0", b"-3", b"03", b"3e0"):
         assert not compiled.is_valid(text), text
     assert compiled.is_valid(b"1e5") == (numbers == "any")
@@ -34,7 +35,7 @@ def test_a_constraint_that_no_schema_expresses() -> None:
     schema = {"properties": {"a/b": {"x-grammask-unenforceable": "the moon is full"}}}
     with pytest.raises(UnsupportedSchema, match="the moon is full") as error:
         Grammar.from_json_schema(schema)
-    assert error.value.pointer == "#/properties/a~1b/x-grammask-unenforceable"
+    assert error.value.pointer == "#/properties/a~1b"
     grammar = Grammar.from_json_schema(schema, on_unsupported="relax")
     assert [item.message for item in grammar.relaxations] == ["the moon is full"]
     with pytest.raises(GrammarError, match="expected a message"):

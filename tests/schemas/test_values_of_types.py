@@ -87,9 +87,9 @@ def test_the_validator_reads_every_text(name: str, sampler: str, grammars: dict[
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_grammar_has_every_dumped_value(name: str, grammars: dict[str, Grammar]) -> None:
+def test_the_grammar_has_every_dumped_value(name: str) -> None:
     tp, make = CASES[name]
-    compiled = grammar_of(name, grammars).compile(VOCABULARIES["short"])
+    compiled = Grammar.from_type(tp, numbers="any").compile(VOCABULARIES["short"])
     adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(tp)
     r = random.Random(name)
     accepted = unread = 0

@@ -99,7 +99,7 @@ impl NumberSet {
     pub(super) fn of_texts(terms: &mut Terms, texts: TermId) -> Self {
         let all = all_encodings(terms);
         let yes = terms.intersection(&[all, texts]);
-        Self::new(yes, terms.nothing()).with_digits(PlainDigits::UNLIMITED)
+        Self::new(yes, terms.nothing())
     }
 
     /// The numbers `>= bound`.
@@ -205,12 +205,14 @@ impl NumberSet {
         Self { yes: self.no, no: self.yes, digits: self.digits }
     }
 
-    /// The intersection.
-    pub(super) fn and(self, terms: &mut Terms, other: Self) -> Self {
+    /// The numbers in every one of `sets`.
+    pub(super) fn intersection(terms: &mut Terms, sets: &[Self]) -> Self {
+        let [yes, no] =
+            [|set: &Self| set.yes, |set: &Self| set.no].map(|side| sets.iter().map(side).collect::<Vec<_>>());
         Self {
-            yes: terms.intersection(&[self.yes, other.yes]),
-            no: terms.union(&[self.no, other.no]),
-            digits: self.digits.max(other.digits),
+            yes: terms.intersection(&yes),
+            no: terms.union(&no),
+            digits: sets.iter().fold(PlainDigits::default(), |digits, set| digits.max(set.digits)),
         }
     }
 

@@ -53,9 +53,6 @@ impl Default for PlainDigits {
 }
 
 impl PlainDigits {
-    /// The digits of a set whose texts are constrained already: they are not intersected with the natural ones.
-    pub(in super::super) const UNLIMITED: Self = Self { integer: u16::MAX, fraction: u16::MAX };
-
     /// The larger bounds.
     pub(super) fn max(self, other: Self) -> Self {
         Self { integer: self.integer.max(other.integer), fraction: self.fraction.max(other.fraction) }

@@ -252,16 +252,16 @@ fn set_operations_preserve_unclassified_encodings() {
     let low = NumberSet::at_least(&mut terms, Numbers::Any, &bound("-1"));
     let high = NumberSet::less(&mut terms, Numbers::Any, &bound("95"));
     let integer = NumberSet::integer(&mut terms, Numbers::Any);
-    let both = low.and(&mut terms, high).and(&mut terms, integer);
+    let both = NumberSet::intersection(&mut terms, &[low, high, integer]);
     let is_integer = |value: ScaledInteger| aligned(value, (1, 0)).0 % aligned(value, (1, 0)).1 == 0;
     let is_between = |value: ScaledInteger| {
         let ((low, one), (high, limit)) = (aligned(value, (-1, 0)), aligned(value, (95, 0)));
         low >= one && high < limit
     };
     check(&terms, "and", both, &encodings, is_classified, |value| is_between(value) && is_integer(value));
-    let either = low.and(&mut terms, high).not().or(&mut terms, integer);
+    let either = NumberSet::intersection(&mut terms, &[low, high]).not().or(&mut terms, integer);
     check(&terms, "or", either, &encodings, is_classified, |value| !is_between(value) || is_integer(value));
-    let none = high.and(&mut terms, high.not());
+    let none = NumberSet::intersection(&mut terms, &[high, high.not()]);
     let mut automata = Automata::new(terms, 10_000);
     assert_eq!(automata.start(none.yes), Ok(None));
 }
@@ -389,7 +389,7 @@ fn natural_sets_are_the_natural_encodings_of_the_classified_ones() {
         let [natural, any] = [Numbers::Natural, Numbers::Any].map(|numbers| {
             let above = NumberSet::at_least(&mut terms, numbers, &bound(low));
             let below = NumberSet::less(&mut terms, numbers, &bound(high));
-            let both = above.and(&mut terms, below);
+            let both = NumberSet::intersection(&mut terms, &[above, below]);
             [both, both.not()]
         });
         for (natural, any) in natural.into_iter().zip(any) {

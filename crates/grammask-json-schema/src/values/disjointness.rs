@@ -34,14 +34,12 @@ pub(crate) fn exactly_one(sets: &mut ValueSets<'_>, parts: &[ValueSet]) -> Resul
     };
     let numbers: Vec<NumberSet> = parts.iter().map(|part| part.number).collect();
     let strings: Vec<Strings> = parts.iter().map(|part| part.string).collect();
-    let any = sets.any();
-    let mut number = any.number;
+    let mut number = Vec::new();
     for case in cases(sets, &numbers, |sets, a, b| sets.languages.are_disjoint(a.yes, b.yes), NumberSet::not)?
     {
-        let languages = &mut sets.languages;
-        let only = case.into_iter().fold(any.number, |all, part| languages.intersect_numbers(all, part));
-        number = languages.intersect_numbers(number, NumberSet::not(only));
+        number.push(sets.languages.intersect_numbers(case));
     }
+    let number = sets.languages.unite_numbers(number);
     let mut string = Vec::new();
     let are_disjoint = |sets: &mut ValueSets<'_>, a: Strings, b: Strings| {
         sets.languages.are_disjoint(a.regular.yes, b.regular.yes)
@@ -76,7 +74,7 @@ pub(crate) fn exactly_one(sets: &mut ValueSets<'_>, parts: &[ValueSet]) -> Resul
     Ok(ValueSet {
         null,
         booleans,
-        number: NumberSet::not(number),
+        number,
         string,
         array: sets.formulas.arrays.or(array),
         object: sets.formulas.objects.or(object),

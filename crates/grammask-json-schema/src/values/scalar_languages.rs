@@ -4,7 +4,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::numbers::{NumberSet, PlainDigits};
+use crate::numbers::NumberSet;
 use crate::strings::string_encoding::{EncodingKind, StringEncoding};
 use crate::values::excluded_words::ExcludedWords;
 use crate::values::joint_membership::KnownMemberships;
@@ -246,24 +246,35 @@ impl ScalarLanguages {
         self.are_disjoint(part, outside)
     }
 
-    /// The numbers in both sets; the full and the empty set add no term.
-    pub(crate) fn intersect_numbers(&mut self, a: NumberSet, b: NumberSet) -> NumberSet {
-        if a == self.any_number || a == b {
-            return b;
-        }
+    /// The numbers in every one of `sets`; the full and the empty set add no term.
+    ///
+    /// All operands at once: pairs would make n terms of up to n operands.
+    pub(crate) fn intersect_numbers(&mut self, sets: impl IntoIterator<Item = NumberSet>) -> NumberSet {
         let none = NumberSet::not(self.any_number);
-        if b == self.any_number || a == none {
-            return a;
+        let mut parts: Vec<NumberSet> = Vec::new();
+        for set in sets {
+            if set == none {
+                return none;
+            }
+            if set != self.any_number && parts.last() != Some(&set) {
+                parts.push(set);
+            }
         }
-        if b == none {
-            return b;
+        match parts[..] {
+            [] => self.any_number,
+            [only] => only,
+            _ => NumberSet::intersection(self.automata.terms_mut(), &parts),
         }
-        a.and(self.automata.terms_mut(), b)
+    }
+
+    /// The numbers in at least one of `sets`.
+    pub(crate) fn unite_numbers(&mut self, sets: impl IntoIterator<Item = NumberSet>) -> NumberSet {
+        NumberSet::not(self.intersect_numbers(sets.into_iter().map(NumberSet::not)))
     }
 
     /// The texts of a nonempty set of numbers.
     pub(crate) fn number_texts(&mut self, set: NumberSet) -> Result<TermId, LimitExceeded> {
-        if self.numbers != Numbers::Natural || set.digits == PlainDigits::UNLIMITED {
+        if self.numbers != Numbers::Natural {
             return Ok(set.yes);
         }
         let mut digits = Some(set.digits);

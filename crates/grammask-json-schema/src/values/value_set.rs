@@ -64,7 +64,7 @@ impl ValueSet {
                 falsehood: self.booleans.falsehood && other.booleans.falsehood,
                 truth: self.booleans.truth && other.booleans.truth,
             },
-            number: languages.intersect_numbers(self.number, other.number),
+            number: languages.intersect_numbers([self.number, other.number]),
             string: Strings::intersection(&[self.string, other.string], languages, formulas),
             array: formulas.arrays.and([self.array, other.array]),
             object: formulas.objects.and([self.object, other.object]),
@@ -82,8 +82,8 @@ impl ValueSet {
             all.null &= set.null;
             all.booleans.falsehood &= set.booleans.falsehood;
             all.booleans.truth &= set.booleans.truth;
-            all.number = languages.intersect_numbers(all.number, set.number);
         }
+        all.number = languages.intersect_numbers(sets.iter().map(|set| set.number));
         let strings: Vec<Strings> = sets.iter().map(|set| set.string).collect();
         all.string = Strings::intersection(&strings, languages, formulas);
         all.array = formulas.arrays.and(sets.iter().map(|set| set.array));
@@ -94,14 +94,12 @@ impl ValueSet {
     /// The values in at least one of `sets`; no value for an empty list.
     pub(crate) fn union(sets: &[Self], languages: &mut ScalarLanguages, formulas: &mut Formulas) -> Self {
         let mut any = Self::none(languages);
-        let mut number = languages.any_number;
         for set in sets {
             any.null |= set.null;
             any.booleans.falsehood |= set.booleans.falsehood;
             any.booleans.truth |= set.booleans.truth;
-            number = languages.intersect_numbers(number, NumberSet::not(set.number));
         }
-        any.number = NumberSet::not(number);
+        any.number = languages.unite_numbers(sets.iter().map(|set| set.number));
         let strings: Vec<Strings> = sets.iter().map(|set| set.string).collect();
         any.string = Strings::union(&strings, languages, formulas);
         any.array = formulas.arrays.or(sets.iter().map(|set| set.array));
