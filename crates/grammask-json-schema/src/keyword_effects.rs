@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::document::json::Value;
+use crate::document::keyword_names::{ASSERTED_ANNOTATIONS, CONSTRAINTS, STRUCTURAL};
 use crate::document::resources::{Library, Location};
 use crate::document::structural_equality::ANNOTATIONS;
 use crate::strings::string_encoding::EncodingKind;
@@ -56,70 +57,6 @@ pub struct KeywordEffect {
     /// The finding about it.
     pub message: Option<String>,
 }
-
-/// Keywords that organise schemas.
-const STRUCTURAL: [&str; 9] = [
-    "$schema",
-    "$id",
-    "id",
-    "$anchor",
-    "$dynamicAnchor",
-    "$recursiveAnchor",
-    "$vocabulary",
-    "$defs",
-    "definitions",
-];
-
-/// Keywords that constrain values in some draft or under some option.
-const CONSTRAINTS: [&str; 47] = [
-    "$ref",
-    "$dynamicRef",
-    "$recursiveRef",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "type",
-    "enum",
-    "const",
-    "multipleOf",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "maxLength",
-    "minLength",
-    "pattern",
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-    "minContains",
-    "maxContains",
-    "maxItems",
-    "minItems",
-    "uniqueItems",
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
-    "maxProperties",
-    "minProperties",
-    "required",
-    "dependencies",
-    "dependentRequired",
-    "dependentSchemas",
-    "nullable",
-    "x-grammask-content",
-    "x-grammask-max-tokens",
-    "x-grammask-number-texts",
-    "x-grammask-unenforceable",
-];
 
 /// The keywords of all subschemas of `schema`, a JSON text, with their effects, in the order of the text. Documents
 /// that references name are not part of it. `options.on_unsupported` has no effect.
@@ -223,12 +160,7 @@ fn keywords_of(library: &Library<'_>) -> Vec<(Box<str>, Location)> {
 fn kind_without_constraint(keyword: &str) -> KeywordKind {
     if STRUCTURAL.contains(&keyword) {
         KeywordKind::Structural
-    } else if ANNOTATIONS.contains(&keyword)
-        || matches!(
-            keyword,
-            "format" | "contentEncoding" | "contentMediaType" | "contentSchema" | "x-grammask"
-        )
-    {
+    } else if ANNOTATIONS.contains(&keyword) || ASSERTED_ANNOTATIONS.contains(&keyword) {
         KeywordKind::Annotation
     } else if CONSTRAINTS.contains(&keyword) {
         KeywordKind::Idle

@@ -57,6 +57,19 @@ impl Findings {
         list.push(diagnostic);
     }
 
+    /// Adds the unsupported constraint that the value of a keyword describes. It is reported at the schema, without an
+    /// excerpt: programs write such schemas, from types whose author never sees them.
+    pub(crate) fn add_described(&mut self, library: &Library<'_>, at: Location, message: String) {
+        if !self.reported.insert((Code::UnsupportedSchema, at)) || self.unsupported.len() >= MAX_FINDINGS {
+            return;
+        }
+        let schema = library.parent(at).unwrap_or(at);
+        let diagnostic = Diagnostic::error(Code::UnsupportedSchema, message)
+            .at_pointer(library.pointer(schema))
+            .help("`on_unsupported=\"relax\"` leaves the constraint out");
+        self.unsupported.push(diagnostic);
+    }
+
     /// Records that the schema at `copy` is structurally equal to the one at `first`, so it has the same findings.
     pub(crate) fn record_copy(&mut self, first: Location, copy: Location) {
         self.copies.entry(first).or_default().insert(copy);

@@ -2,6 +2,7 @@
 
 pub(crate) mod findings;
 pub(crate) mod json;
+pub(crate) mod keyword_names;
 pub(crate) mod metaschemas;
 pub(crate) mod resources;
 pub(crate) mod structural_equality;

@@ -15,6 +15,7 @@ pub(crate) use constants::equal_to_any;
 pub(crate) use content::{encoded_strings, media_type, regular_texts};
 
 use crate::document::json::Value;
+use crate::document::keyword_names::misspelt_keyword;
 use crate::document::resources::Location;
 use crate::interner::Id;
 use crate::numbers::NumberSet;
@@ -169,7 +170,10 @@ fn of_keyword(
             scalar::unenforceable(&mut sets.reader, place);
             None
         }
-        _ => None,
+        _ => {
+            warn_of_misspelling(&mut sets.reader, keyword, place);
+            None
+        }
     })
 }
 
@@ -292,6 +296,15 @@ fn types(
         reader.enforce(context, "nullable");
     }
     Some(set)
+}
+
+/// Adds a warning about an unknown keyword that resembles a known one.
+fn warn_of_misspelling(reader: &mut SchemaReader<'_>, keyword: &str, place: Location) {
+    if let Some(near) = misspelt_keyword(keyword) {
+        let message = format!("`{keyword}` is no keyword and has no effect");
+        let help = format!("did you mean `{near}`?");
+        reader.findings.add(&reader.library, Code::IgnoredAnnotation, place, message, &help);
+    }
 }
 
 /// Adds a warning if `nullable: true` at `place` constrains nothing.

@@ -89,7 +89,7 @@ pub(super) fn unenforceable(reader: &mut SchemaReader<'_>, place: Location) {
     match reader.library.get(place) {
         Value::String(message) => {
             let message = message.to_string();
-            reader.unsupported(place, message, "");
+            reader.findings.add_described(&reader.library, place, message);
         }
         _ => reader.invalid(place, "expected a message"),
     }
