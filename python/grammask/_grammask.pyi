@@ -576,7 +576,7 @@ class FirstMatches:
 
     @property
     def can_match_inside(self) -> list[tuple[int, int]]:
-        """Ranges of characters of violations that can follow a shorter match without failing its look-aheads at once.
+        """Ranges of characters of violations that can follow a shorter match whose look-aheads hold to their end.
 
         The match may take any alternatives, in any order of preference.
         """
@@ -588,6 +588,10 @@ class FirstMatches:
 @final
 class MatchLanguage:
     """The language of a terminal, as a deterministic automaton over code points."""
+
+    @property
+    def has_shorter_texts(self) -> bool:
+        """Whether a text of the language begins with a shorter one."""
 
     def accepts(self, text: str) -> bool:
         """Return whether a text is in the language."""
@@ -623,8 +627,9 @@ class LexedGrammar:
         terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, ``"automaton"``
             as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for terminals that indentation
             generates), pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
-            (``"parsed"``, ``"reserved"``: parsed, and matched everywhere, ``"ignored"``, or ``"refused"``: matched
-            everywhere, and makes the text invalid). ``rule`` determines the meaning of their order.
+            (``"parsed"``, ``"reserved"``: parsed, and matched everywhere, ``"ignored"``, ``"refused"``: matched
+            everywhere, and makes the text invalid, or ``"violation"``: refused as matches of the next terminal).
+            ``rule`` determines the meaning of their order.
         productions: Left side, right side without operators, priority among rules that could end at one position.
         start: The start symbol.
         lexer: ``"basic"`` matches all terminals everywhere, ``"contextual"`` those for which the parser has an

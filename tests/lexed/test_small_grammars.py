@@ -268,6 +268,16 @@ REFINED = {
 }
 
 
+def is_parsed_by(library: lark.Lark, text: str) -> bool:
+    try:
+        library.parse(text)
+    except lark.LarkError:
+        return False
+    except RuntimeError:
+        pass  # A bug in lark: it finds two derivations of the start symbol, and asks for a report.
+    return True
+
+
 @pytest.mark.parametrize("lexer", ["basic", "dynamic", "dynamic_complete"])
 @pytest.mark.parametrize("name", REFINED)
 def test_refined_grammars_of_the_earley_parser_are_those_of_lark(name: str, lexer: Any) -> None:
@@ -278,16 +288,7 @@ def test_refined_grammars_of_the_earley_parser_are_those_of_lark(name: str, lexe
     compiled = grammask.Grammar.from_lark(text, parser="earley", lexer=lexer).compile(vocabulary)
     texts = ["".join(text) for n in range(length + 1) for text in itertools.product(letters, repeat=n)]
 
-    def is_parsed(text: str) -> bool:
-        try:
-            library.parse(text)
-        except lark.LarkError:
-            return False
-        except RuntimeError:
-            pass  # A bug in lark: it finds two derivations of the start symbol, and asks for a report.
-        return True
-
-    accepted = [text for text in texts if is_parsed(text)]
+    accepted = [text for text in texts if is_parsed_by(library, text)]
     assert accepted
     assert [text for text in texts if compiled.is_valid(text.encode())] == accepted
     viable = {text[:end] for text in accepted for end in range(len(text) + 1)}
@@ -329,8 +330,38 @@ def test_errors_of_the_library_show_their_place() -> None:
     assert f"line {diagnostic.location[0]}, column {diagnostic.location[1]}" in str(caught.value)
 
 
-def test_dynamic_lexers_take_no_looks_ahead() -> None:
-    with pytest.raises(grammask.UnsupportedGrammar, match="looks ahead"):
-        grammask.Grammar.from_lark('start: A "b"\nA: /a(?!b)/', lexer="dynamic")
+LOOKS_AHEAD = {
+    "keyword": ('start: (IF | NAME | S)+\nIF: /if\\b/\nNAME: /[a-z]+\\b/\nS: " "', "if ", 6),
+    "number": ('start: N ("." N)?\nN: /[0-9]+(?!x)/\nX: "x"', "0.x", 6),
+    "prefix": ("start: (A | B)+\nA: /a(?!bb)/\nB: /b/", "ab", 7),
+    "optional end": ("start: (A | B)+\nA: /b?a(?! )/\nB: /[ ab]/", "ab ", 6),
+    "end of a line": ('start: (C "\\n")* C?\nC: /#.*$/m', "#a\n", 6),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS_AHEAD)
+@pytest.mark.parametrize("lexer", ["dynamic", "dynamic_complete"])
+def test_dynamic_lexers_look_ahead_at_the_end_of_terminals(name: str, lexer: Any) -> None:
+    text, letters, length = LOOKS_AHEAD[name]
+    vocabulary = grammask.Vocabulary([*(letter.encode() for letter in letters), None], eos=len(letters))
+    try:
+        compiled = grammask.Grammar.from_lark(text, parser="earley", lexer=lexer).compile(vocabulary)
+    except grammask.UnsupportedGrammar:
+        # The library matches parts of a match again, without the text after them.
+        assert lexer == "dynamic_complete"
+        return
+    library: Any = lark.Lark(text, parser="earley", lexer=lexer)
+    texts = ["".join(text) for n in range(length + 1) for text in itertools.product(letters, repeat=n)]
+    accepted = [text for text in texts if is_parsed_by(library, text)]
+    assert accepted
+    assert [text for text in texts if compiled.is_valid(text.encode())] == accepted
+    viable = {text[:end] for text in accepted for end in range(len(text) + 1)}
+    live = {
+        text for text in texts if len(text) < length - 1 and compiled.matcher().accept_bytes(text.encode())
+    }
+    assert live == {text for text in viable if len(text) < length - 1}
+
+
+def test_unknown_lexers_are_refused() -> None:
     with pytest.raises(ValueError, match="fast"):
         grammask.Grammar.from_lark('start: "a"', lexer="fast")  # type: ignore[arg-type]

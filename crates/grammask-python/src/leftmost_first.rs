@@ -171,7 +171,7 @@ impl PyFirstMatches {
         Some(PyMatchLanguage { automaton: Arc::new(violations.clone()) })
     }
 
-    /// Ranges of characters of violations that can follow a shorter match without failing its look-aheads at once.
+    /// Ranges of characters of violations that can follow a shorter match whose look-aheads hold to their end.
     ///
     /// The match may take any alternatives, in any order of preference.
     #[getter]
@@ -194,6 +194,12 @@ pub(crate) struct PyMatchLanguage {
 
 #[pymethods]
 impl PyMatchLanguage {
+    /// Whether a text of the language begins with a shorter one.
+    #[getter]
+    fn has_shorter_texts(&self) -> bool {
+        self.automaton.has_shorter_words()
+    }
+
     /// Return whether a text is in the language.
     fn accepts(&self, text: &str) -> bool {
         self.automaton.accepts(text)

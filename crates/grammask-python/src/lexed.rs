@@ -37,8 +37,9 @@ use crate::vocabulary::PyVocabulary;
 ///     terminals: Name, kind (``"literal"``, ``"regex"`` in the syntax of the Rust crate ``regex``, ``"automaton"``
 ///         as :meth:`MatchLanguage.to_bytes` serialises it, or ``"declared"`` for terminals that indentation
 ///         generates), pattern, other spellings of a literal as a regular expression (or ``""``), priority, and role
-///         (``"parsed"``, ``"reserved"``: parsed, and matched everywhere, ``"ignored"``, or ``"refused"``: matched
-///         everywhere, and makes the text invalid). ``rule`` determines the meaning of their order.
+///         (``"parsed"``, ``"reserved"``: parsed, and matched everywhere, ``"ignored"``, ``"refused"``: matched
+///         everywhere, and makes the text invalid, or ``"violation"``: refused as matches of the next terminal).
+///         ``rule`` determines the meaning of their order.
 ///     productions: Left side, right side without operators, priority among rules that could end at one position.
 ///     start: The start symbol.
 ///     lexer: ``"basic"`` matches all terminals everywhere, ``"contextual"`` those for which the parser has an
@@ -433,7 +434,7 @@ impl PyLexedGrammar {
                 TerminalRole::Parsed => "",
                 TerminalRole::Reserved => " (reserved)",
                 TerminalRole::Ignored => " (ignored)",
-                TerminalRole::Refused => " (refused)",
+                TerminalRole::Refused | TerminalRole::Violation => " (refused)",
             };
             format!("{}{role}\n", terminal.name)
         });

@@ -13,6 +13,7 @@ from grammask.grammar_texts import check_characters, without_byte_order_mark
 from grammask.lark_grammars.errors import invalid, invalid_at, unsupported
 from grammask.lark_grammars.follow_sets import FollowPairs
 from grammask.lark_grammars.lexical_rules import with_lexical_rules
+from grammask.lark_grammars.places import place_of_symbol_in
 from grammask.lark_grammars.terminals import shown_name, terminal_tuples
 
 if TYPE_CHECKING:
@@ -180,8 +181,11 @@ def lark_definition(
         **{name: "reserved" if name in used else "refused" for name in always_accepted},
     }
     roles.update(dict.fromkeys(ignored, "ignored"))
-    follows = None if is_dynamic or defined_elsewhere else FollowPairs(productions, declared)
-    tuples = terminal_tuples(terminals, roles, follows, is_dynamic=is_dynamic)
+    follows = None if defined_elsewhere else FollowPairs(productions, declared)
+    ends_anywhere = lexer == "dynamic_complete"
+    tuples = terminal_tuples(
+        terminals, roles, follows, text=text, is_dynamic=is_dynamic, ends_anywhere=ends_anywhere
+    )
     if is_dynamic:
         # Each terminal is matched on its own, so an ignored one that rules use is also a lexeme for the parser.
         both = [terminal for terminal in tuples if terminal[0] in used and terminal[5] == "ignored"]
@@ -216,7 +220,8 @@ def _error_of_library(error: Exception, text: str) -> GrammarError:
     place: Any = error if isinstance(error, UnexpectedInput) else error.__context__
     start: Any = place.pos_in_stream if isinstance(place, UnexpectedInput) else None
     if not isinstance(start, int) or start < 0:
-        return invalid(message)
+        span = place_of_symbol_in(message, text)
+        return invalid(message) if span is None else invalid_at(message, text, span)
     if isinstance(place, UnexpectedToken):
         found = str(place.token).rstrip("\n")
     elif isinstance(place, UnexpectedCharacters):

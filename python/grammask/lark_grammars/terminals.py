@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grammask.lark_grammars.errors import invalid, unsupported
 from grammask.lark_grammars.leftmost_first import check_pattern, first_matches
-from grammask.lark_grammars.trailing_looks import FOR_PARSER, LexedTerminal, with_violations_refused
+from grammask.lark_grammars.places import located_at
+from grammask.lark_grammars.trailing_looks import (
+    FOR_PARSER,
+    LexedTerminal,
+    with_violations_of_matches,
+    with_violations_refused,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +32,9 @@ def terminal_tuples(
     roles: dict[str, str],
     follows: Callable[[str, str], bool] | None,
     *,
+    text: str = "",
     is_dynamic: bool = False,
+    ends_anywhere: bool = False,
 ) -> list[TerminalTuple]:
     """Returns terminals in the order of lark's lexer: by priority, widest match, length of the pattern, and name.
 
@@ -36,7 +44,9 @@ def terminal_tuples(
             terminals are ``"parsed"``.
         follows: Whether the second of two terminals can come after the first by the productions; None if that is not
             known, so that no terminal may look ahead at its end.
+        text: The text of the grammar, for the places of errors.
         is_dynamic: Whether each terminal is matched separately.
+        ends_anywhere: Whether a lexeme may also end before the end of the match, with a lexer that does so.
 
     Raises:
         GrammarSyntaxError: A pattern is no regular expression, or matches the empty text.
@@ -46,7 +56,8 @@ def terminal_tuples(
     """
     # The library computes widths with the module `regex` where it is installed, whose errors differ.
     for terminal in terminals:
-        check_pattern(terminal.pattern.to_regexp(), shown_name(terminal))
+        with located_at(terminal, text):
+            check_pattern(terminal.pattern.to_regexp(), shown_name(terminal))
     ordered = sorted(
         terminals,
         key=lambda one: (-one.priority, -one.pattern.max_width, -len(one.pattern.value), one.name),
@@ -54,7 +65,8 @@ def terminal_tuples(
     for terminal in ordered:
         if terminal.pattern.min_width == 0:
             message = f"the terminal `{shown_name(terminal)}` may match the empty text"
-            raise invalid(message)
+            with located_at(terminal, text):
+                raise invalid(message)
     languages: dict[str, FirstMatches] = {}
     tuples: dict[str, TerminalTuple] = {}
     for terminal in ordered:
@@ -64,7 +76,8 @@ def terminal_tuples(
         if pattern.type == "str" and not pattern.flags:
             tuples[name] = (name, kind, pattern.value, "", terminal.priority, role)
             continue
-        languages[name] = matches = first_matches(pattern.to_regexp(), shown_name(terminal))
+        with located_at(terminal, text):
+            languages[name] = matches = first_matches(pattern.to_regexp(), shown_name(terminal))
         if pattern.type == "str":
             # The spellings of a literal differ in single characters only, so their order has no effect.
             tuples[name] = (name, kind, pattern.value, matches.unordered_regex or "", terminal.priority, role)
@@ -77,16 +90,27 @@ def terminal_tuples(
     if looking and follows is None:
         first = next(terminal for terminal in ordered if terminal.name == looking[0])
         message = f"the terminal `{shown_name(first)}` looks ahead at its end"
-        advice = "use the contextual or the basic lexer, or look inside the lexeme only"
-        raise unsupported(message, advice=advice if is_dynamic else "look inside the lexeme only")
+        raise unsupported(message, advice="look inside the lexeme only")
     if not is_dynamic:
-        _check_literals(ordered, languages, {name: role for name, _, _, _, _, role in tuples.values()})
+        _check_literals(ordered, languages, {name: role for name, _, _, _, _, role in tuples.values()}, text)
     if not looking or follows is None:
         return list(tuples.values())
+    lexed = _lexed_terminals(ordered, languages, roles)
+    # In reverse order, so that the terminals after the current one have no such looks any more.
+    for terminal in reversed(ordered):
+        if terminal.name not in looking:
+            continue
+        name = str(terminal.name)
+        with located_at(terminal, text):
+            if is_dynamic:
+                lexed = with_violations_of_matches(
+                    lexed, name, languages[name], follows, ends_anywhere=ends_anywhere
+                )
+            else:
+                lexed = with_violations_refused(lexed, name, languages[name], follows)
     return [
-        tuples.get(lexed.name)
-        or (lexed.name, "automaton", lexed.language.to_bytes(), "", lexed.priority, lexed.role)
-        for lexed in _without_trailing_looks(ordered, languages, roles, follows)
+        tuples.get(one.name) or (one.name, "automaton", one.language.to_bytes(), "", one.priority, one.role)
+        for one in lexed
     ]
 
 
@@ -106,13 +130,10 @@ def shown_name(terminal: Any) -> str:
     return f"/{printable}/{flags}"
 
 
-def _without_trailing_looks(
-    ordered: list[Any],
-    languages: dict[str, FirstMatches],
-    roles: dict[str, str],
-    follows: Callable[[str, str], bool],
+def _lexed_terminals(
+    ordered: list[Any], languages: dict[str, FirstMatches], roles: dict[str, str]
 ) -> list[LexedTerminal]:
-    """Returns the terminals in their order, with refused ones in place of looks ahead at their ends."""
+    """Returns the terminals with their languages, and adds those of literals to ``languages``."""
     lexed = []
     for terminal in ordered:
         name = str(terminal.name)
@@ -125,15 +146,12 @@ def _without_trailing_looks(
                 name, shown_name(terminal), terminal.priority, is_literal, role, languages[name].language
             )
         )
-    # In reverse order, so that the terminals after the current one have no such looks any more.
-    for terminal in reversed(ordered):
-        matches = languages[terminal.name]
-        if matches.violations is not None:
-            lexed = with_violations_refused(lexed, terminal.name, matches, matches.violations, follows)
     return lexed
 
 
-def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], roles: dict[str, str]) -> None:
+def _check_literals(
+    ordered: list[Any], languages: dict[str, FirstMatches], roles: dict[str, str], text: str
+) -> None:
     """Refuses literals that the library distinguishes from patterns in a way that the engine does not support.
 
     If a pattern of the same priority matches a literal as a whole, the library matches the pattern and renames the
@@ -146,26 +164,39 @@ def _check_literals(ordered: list[Any], languages: dict[str, FirstMatches], role
         for pattern_position, pattern in enumerate(ordered):
             if pattern.pattern.type != "re" or pattern.priority != literal.priority:
                 continue
-            language = languages[pattern.name].language
-            if not language.accepts(literal.pattern.value):
-                continue
-            conflict = f"the literal `{shown_name(literal)}` is read by the pattern `{shown_name(pattern)}`"
-            advice = f"give `{shown_name(literal)}` a priority of its own, as in `NAME.1: ...`"
-            if roles[literal.name] != roles[pattern.name] and roles[pattern.name] not in FOR_PARSER:
-                message = f"{conflict}, and is {roles[literal.name]}, not {roles[pattern.name]}"
-                raise unsupported(message, advice=advice)
-            if roles[literal.name] == "ignored" and roles[pattern.name] != "ignored":
-                message = f"{conflict}, and is ignored"
-                raise unsupported(message, advice=advice)
-            if not literal.pattern.flags:
-                continue
-            # The library matches it separately too, unless the pattern has its flags. The engine does so for a literal
-            # with spellings that the pattern does not match.
-            is_separate = not literal.pattern.flags <= pattern.pattern.flags
-            includes_all = language.includes(languages[literal.name].language)
-            if is_separate and (not includes_all or pattern_position < position):
-                continue
-            if includes_all and not is_separate:
-                continue
-            message = f"{conflict}, and has spellings of its own"
-            raise unsupported(message, found=literal.pattern.to_regexp(), advice=advice)
+            with located_at(literal, text):
+                _check_literal(literal, pattern, languages, roles, is_before=pattern_position < position)
+
+
+def _check_literal(
+    literal: Any,
+    pattern: Any,
+    languages: dict[str, FirstMatches],
+    roles: dict[str, str],
+    *,
+    is_before: bool,
+) -> None:
+    """Refuses a literal and a pattern of its priority; ``is_before`` if the pattern comes first."""
+    language = languages[pattern.name].language
+    if not language.accepts(literal.pattern.value):
+        return
+    conflict = f"the literal `{shown_name(literal)}` is read by the pattern `{shown_name(pattern)}`"
+    advice = f"give `{shown_name(literal)}` a priority of its own, as in `NAME.1: ...`"
+    if roles[literal.name] != roles[pattern.name] and roles[pattern.name] not in FOR_PARSER:
+        message = f"{conflict}, and is {roles[literal.name]}, not {roles[pattern.name]}"
+        raise unsupported(message, advice=advice)
+    if roles[literal.name] == "ignored" and roles[pattern.name] != "ignored":
+        message = f"{conflict}, and is ignored"
+        raise unsupported(message, advice=advice)
+    if not literal.pattern.flags:
+        return
+    # The library matches it separately too, unless the pattern has its flags. The engine does so for a literal
+    # with spellings that the pattern does not match.
+    is_separate = not literal.pattern.flags <= pattern.pattern.flags
+    includes_all = language.includes(languages[literal.name].language)
+    if is_separate and (not includes_all or is_before):
+        return
+    if includes_all and not is_separate:
+        return
+    message = f"{conflict}, and has spellings of its own"
+    raise unsupported(message, found=literal.pattern.to_regexp(), advice=advice)

@@ -155,6 +155,12 @@ impl CodePointAutomaton {
         false
     }
 
+    /// Whether a word of a minimized automaton begins with a shorter word.
+    #[must_use]
+    pub fn has_shorter_words(&self) -> bool {
+        self.states().any(|state| self.is_accepting(state) && !self.edges(state).is_empty())
+    }
+
     /// Whether a word begins with one of some characters.
     #[must_use]
     pub fn begins_with(&self, characters: &CodePointSet) -> bool {

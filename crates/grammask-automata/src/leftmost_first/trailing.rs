@@ -16,8 +16,8 @@ use super::threads::{History, MAX_STATES, ObligationSet, OrderedAutomaton, Progr
 pub struct TrailingLooks {
     /// The violations: a match, and the text that must not follow it.
     pub violations: CodePointAutomaton,
-    /// Characters of violations that can follow a shorter match of any thread without failing a look-ahead of that
-    /// thread at once.
+    /// Characters of violations that can follow a shorter match of any thread whose look-aheads hold up to the end of the
+    /// violation.
     pub can_match_inside: CodePointSet,
     /// Whether any thread can match a violation, or a text that begins with one.
     pub can_match_beyond: bool,
@@ -47,13 +47,19 @@ impl TrailingLooks {
             CodePointState::START,
         )?];
         let mut is_known: FxHashSet<UnorderedState> = states.iter().cloned().collect();
+        let mut surviving = SurvivingObligations { violations: &violations, known: FxHashMap::default() };
         let mut inside = Vec::new();
         let mut can_match_beyond = false;
         let mut next = 0;
         while let Some(state) = states.get(next).cloned() {
             next += 1;
             for &CodePointEdge { part, target } in violations.edges(state.violation) {
-                if state.matches.iter().any(|&obligations| simulation.advance(obligations, part).is_some()) {
+                let mut open = Vec::new();
+                for &obligations in &state.matches {
+                    open.extend(simulation.advance(obligations, part));
+                }
+                let is_end = violations.is_accepting(target);
+                if open.into_iter().any(|open| is_end || surviving.contains(simulation, target, open)) {
                     inside.extend_from_slice(violations.part(part).ranges());
                 }
                 let threads = simulation.take(&state.threads, part);
@@ -73,6 +79,47 @@ impl TrailingLooks {
         }
         let can_match_inside = CodePointSet::from_ranges(inside);
         Ok(Self { violations, can_match_inside, can_match_beyond })
+    }
+}
+
+/// The obligations of matches inside of violations that some continuation to the end of a violation does not break.
+struct SurvivingObligations<'v> {
+    violations: &'v CodePointAutomaton,
+    known: FxHashMap<(CodePointState, ObligationSet), bool>,
+}
+
+impl SurvivingObligations<'_> {
+    /// Whether some text from `state` to the end of a violation does not break `open`. Searches at most
+    /// [`MAX_STATES`] pairs, and assumes so beyond.
+    fn contains(
+        &mut self,
+        simulation: &mut ThreadSimulation<'_>,
+        state: CodePointState,
+        open: ObligationSet,
+    ) -> bool {
+        if let Some(&known) = self.known.get(&(state, open)) {
+            return known;
+        }
+        let mut visited = FxHashSet::from_iter([(state, open)]);
+        let mut stack = vec![(state, open)];
+        let mut survives = false;
+        while let Some((state, open)) = stack.pop() {
+            // Every state of violations is live.
+            survives = open == ObligationSet::EMPTY || visited.len() > MAX_STATES;
+            for &CodePointEdge { part, target } in self.violations.edges(state) {
+                if let Some(open) = simulation.advance(open, part) {
+                    survives |= self.violations.is_accepting(target);
+                    if visited.insert((target, open)) {
+                        stack.push((target, open));
+                    }
+                }
+            }
+            if survives {
+                break;
+            }
+        }
+        self.known.insert((state, open), survives);
+        survives
     }
 }
 

@@ -117,7 +117,7 @@ fn reason(
             let what = match grammar.terminals[other.index()].role {
                 TerminalRole::Parsed | TerminalRole::Reserved => "",
                 TerminalRole::Ignored => ", which is ignored",
-                TerminalRole::Refused => ", which no text may have",
+                TerminalRole::Refused | TerminalRole::Violation => ", which no text may have",
             };
             let other = grammar.terminal_name(other);
             format!("the lexer never finds `{name}`: at the beginning of {word} it takes `{other}`{what}")

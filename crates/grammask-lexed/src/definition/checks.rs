@@ -257,7 +257,7 @@ impl<'a> DefinitionCheck<'a> {
         for terminal in self.terminals.iter().filter(|terminal| terminal.delimited.is_some()) {
             let reason = if definition.lexer.is_dynamic() {
                 "needs the basic or the contextual lexer"
-            } else if terminal.role == TerminalRole::Refused {
+            } else if terminal.role.is_refused() {
                 "cannot be refused"
             } else if !definition.encodings.iter().all(is_by_character) {
                 "can be encoded as strings of JSON and Python only"

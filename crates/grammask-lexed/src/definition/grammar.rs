@@ -196,6 +196,12 @@ impl LexedGrammar {
         Self::new(&definition, limits)
     }
 
+    /// The terminal of the [violations](TerminalRole::Violation) of another one.
+    pub(crate) fn violations_of(&self, terminal: TerminalId) -> Option<TerminalId> {
+        let before = terminal.index().checked_sub(1)?;
+        (self.terminals[before].role == TerminalRole::Violation).then(|| TerminalId::new(before))
+    }
+
     /// Whether a production has an ignored terminal, which the parser never receives.
     pub(crate) fn has_ignored_symbols(&self) -> bool {
         let mut symbols = self.productions.iter().flat_map(|production| &production.rhs);

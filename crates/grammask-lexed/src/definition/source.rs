@@ -160,6 +160,10 @@ pub enum TerminalRole {
     /// They make the text invalid. A refused terminal excludes a match before certain text: a refused `0[0-9]` means
     /// that `0` is not a number before another digit.
     Refused,
+    /// They are refused as matches of the next terminal of the definition: a match of that terminal is no lexeme where
+    /// a text of this one begins too. Lexers that match each terminal separately know a look-ahead at the end of a
+    /// terminal by these texts.
+    Violation,
 }
 
 impl NamedOption for TerminalRole {
@@ -169,6 +173,7 @@ impl NamedOption for TerminalRole {
         ("reserved", Self::Reserved),
         ("ignored", Self::Ignored),
         ("refused", Self::Refused),
+        ("violation", Self::Violation),
     ];
 }
 
@@ -177,6 +182,12 @@ impl TerminalRole {
     #[must_use]
     pub fn is_for_parser(self) -> bool {
         matches!(self, Self::Parsed | Self::Reserved)
+    }
+
+    /// Whether no text has the lexemes.
+    #[must_use]
+    pub fn is_refused(self) -> bool {
+        matches!(self, Self::Refused | Self::Violation)
     }
 }
 

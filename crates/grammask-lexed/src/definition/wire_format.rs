@@ -35,6 +35,7 @@ impl LexedDefinition {
                 TerminalRole::Ignored => 1,
                 TerminalRole::Refused => 2,
                 TerminalRole::Reserved => 3,
+                TerminalRole::Violation => 4,
             });
         });
         bytes.list(&self.productions, |bytes, production| {
@@ -269,6 +270,7 @@ impl<'a> DefinitionReader<'a> {
                 1 => TerminalRole::Ignored,
                 2 => TerminalRole::Refused,
                 3 => TerminalRole::Reserved,
+                4 => TerminalRole::Violation,
                 _ => return None,
             },
         })
@@ -320,6 +322,7 @@ mod tests {
                     i32::MAX,
                     TerminalRole::Refused,
                 ),
+                terminal("Öx", TerminalPattern::Regex("[ö]+x".to_owned()), 0, TerminalRole::Violation),
                 terminal("Ö", TerminalPattern::Regex("[ö]+".to_owned()), 0, TerminalRole::Ignored),
                 terminal(
                     "B",

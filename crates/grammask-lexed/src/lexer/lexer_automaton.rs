@@ -192,9 +192,12 @@ impl Lexer {
         for mode in modes {
             let mut starts = Vec::new();
             if grammar.lexer.is_dynamic() {
-                for terminal in mode.iter() {
+                for terminal in mode.iter().filter(|&id| !grammar.terminals[id.index()].role.is_refused()) {
                     let mut only = TerminalSet::new(grammar.terminals.len() + 1);
                     only.insert(terminal);
+                    if let Some(violations) = grammar.violations_of(terminal) {
+                        only.insert(violations);
+                    }
                     starts.push(lexer.start_of(&only)?);
                 }
             }

@@ -4,7 +4,7 @@
 //! groups. Under [`LexingRule::MaximalMunch`] all terminals are one group.
 
 use crate::definition::grammar::LexedGrammar;
-use crate::definition::source::{LexerKind, LexingRule, TerminalRole};
+use crate::definition::source::{LexerKind, LexingRule};
 use crate::parser::terminal_set::TerminalSet;
 use grammask_automata::{Automata, StateId, TermId, Terms};
 use grammask_diagnostics::LimitExceeded;
@@ -89,8 +89,15 @@ impl MatchOrder {
             starts,
             ranks: ranks(grammar),
             keywords,
-            is_longest: terminals.iter().map(|terminal| !ends_anywhere || terminal.is_ignored()).collect(),
-            is_refused: terminals.iter().map(|terminal| terminal.role == TerminalRole::Refused).collect(),
+            is_longest: (0..terminals.len())
+                .map(TerminalId::new)
+                .map(|id| {
+                    !ends_anywhere
+                        || terminals[id.index()].is_ignored()
+                        || grammar.violations_of(id).is_some()
+                })
+                .collect(),
+            is_refused: terminals.iter().map(|terminal| terminal.role.is_refused()).collect(),
             is_delimited: terminals.iter().map(|terminal| terminal.delimited.is_some()).collect(),
             drops_refused_guards: grammar.rule == LexingRule::Lark && !grammar.lexer.is_dynamic(),
         })

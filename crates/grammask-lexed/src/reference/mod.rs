@@ -146,7 +146,7 @@ impl LexedReference {
             let mut start = 0;
             while start < text.len() {
                 let (terminal, length) = self.lexeme(|_| false, false, &text[start..])?;
-                if self.grammar.terminals[terminal.index()].role == TerminalRole::Refused {
+                if self.grammar.terminals[terminal.index()].role.is_refused() {
                     return None;
                 }
                 add(start, terminal, length);
@@ -156,8 +156,15 @@ impl LexedReference {
         }
         for start in 0..text.len() {
             for terminal in (0..self.grammar.terminals.len()).map(TerminalId::new) {
+                let violations = self.grammar.violations_of(terminal);
+                let is_violated = violations.is_some_and(|id| !self.matches(id, &text[start..]).is_empty());
+                if is_violated || self.grammar.terminals[terminal.index()].role.is_refused() {
+                    continue;
+                }
                 let lengths = self.matches(terminal, &text[start..]);
-                let is_complete = self.grammar.lexer == LexerKind::DynamicComplete && !is_ignored(terminal);
+                let is_complete = self.grammar.lexer == LexerKind::DynamicComplete
+                    && !is_ignored(terminal)
+                    && violations.is_none();
                 let skipped = if is_complete { 0 } else { lengths.len().saturating_sub(1) };
                 for &length in &lengths[skipped..] {
                     add(start, terminal, length);

@@ -25,7 +25,6 @@ use web_time::Instant;
 
 use crate::analysis::adjacency::Adjacency;
 use crate::definition::grammar::{LexedGrammar, LexedSymbol};
-use crate::definition::source::TerminalRole;
 use crate::lexer::lexer_automaton::{ConfigurationId, GuardsId, LexModeId, Lexer};
 use crate::parser::lalr::LalrTable;
 use crate::parser::terminal_set::TerminalSet;
@@ -321,7 +320,7 @@ impl<'a> SequenceEnumeration<'a> {
         let extension_matches = extended.is_some_and(|further| self.lexer.label(further).is_some());
         if let Some(terminal) = self.lexer.label(run.configuration)
             && !(extension_matches && extended.is_some_and(|further| self.is_live(further, terminal)))
-            && self.grammar.terminals[terminal.index()].role != TerminalRole::Refused
+            && !self.grammar.terminals[terminal.index()].role.is_refused()
             && let Some(&configuration) = self.lexer.enter(ALL, byte, GuardsId::NONE)?.first()
         {
             let sequence = if run.is_in_first { run.sequence } else { self.with(run.sequence, terminal) };
@@ -351,7 +350,7 @@ impl<'a> SequenceEnumeration<'a> {
         }
         let live: Vec<TerminalId> = self.lexer.live(run.configuration).collect();
         for terminal in live {
-            if self.grammar.terminals[terminal.index()].role != TerminalRole::Refused {
+            if !self.grammar.terminals[terminal.index()].role.is_refused() {
                 add((run.extends_first, self.with(run.sequence, terminal)));
             }
         }
