@@ -17,7 +17,7 @@ from grammask.grammar_texts import decoded, grammar_text
 from grammask.request_limits import request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from typing_extensions import Self, Unpack
 
@@ -327,9 +327,11 @@ class GrammarReaders:
             ValueError: There is no such type, or a field is missing.
             GrammarError: A mistake in the schema, grammar or structural tag.
         """
+        from grammask.schemas.options import check_schema_keywords
         from grammask.structural_tags import json_object
         from grammask.tools import response_format_source
 
+        check_schema_keywords(keywords)
         expected = "an object or its JSON text (Grammar.from_type takes types)"
         check_type("response_format", response_format, (str, bytes, Mapping), expected)
         return cls.of_source(response_format_source(json_object(response_format), keywords))
@@ -338,7 +340,7 @@ class GrammarReaders:
     @request
     def from_tools(
         cls,
-        tools: Iterable[Mapping[str, Any]],
+        tools: Iterable[Mapping[str, Any] | Callable[..., Any]],
         *,
         style: str | Mapping[str, Any] | ToolStyle,
         tool_choice: str | Mapping[str, Any] | None = "auto",
@@ -352,8 +354,9 @@ class GrammarReaders:
 
         Args:
             tools: Functions, custom tools and built-in tools of the style, in the shape of Chat Completions or
-                Responses.
-            style: The name of a style (:func:`grammask.tool_styles.tool_styles`), or a style.
+                Responses; or functions of Python and models of Pydantic, whose arguments and fields are those of calls.
+            style: The name of a style (:func:`grammask.tool_styles.tool_styles`) or of a model that uses it, such as
+                ``"Qwen/Qwen3-8B"``; or a style.
             tool_choice: ``"auto"``: text, calls, or text before calls. ``"none"``: text. ``"required"``: calls. An
                 object: calls of one tool, or of those in ``allowed_tools``.
             parallel: Whether several calls may follow each other, unless ``tool_choice`` names one tool.
@@ -372,9 +375,11 @@ class GrammarReaders:
                 in JSON from calls.
             GrammarError: A constraint that cannot be enforced exactly, each with its JSON pointer.
         """
+        from grammask.schemas.options import check_schema_keywords
         from grammask.structural_tags import json_object
         from grammask.tools import calls_part, chosen_tools, parsed_style
 
+        check_schema_keywords(keywords)
         if vocabulary is not None:
             check_type("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
         check_flag("parallel", parallel)
@@ -543,8 +548,9 @@ class GrammarReaders:
     ) -> Self:
         """Makes the grammar of the JSON texts of a model of Pydantic, with aliases.
 
-        Every text validates, and what the model dumps and validates is a text; see ``docs/json_schema.md``. Objects
-        have the declared names only, unless the model allows others.
+        Every text validates, and what the model dumps and validates is a text; see ``docs/json_schema.md``. Integers of
+        more than 20 digits are texts as in :meth:`from_type`. Objects have the declared names only, unless the model
+        allows others.
 
         Args:
             model: A subclass of ``pydantic.BaseModel``, or another class with ``model_json_schema``.
@@ -568,7 +574,8 @@ class GrammarReaders:
         """Makes the grammar of the JSON texts of the values of a Python type; see ``docs/json_schema.md``.
 
         Every text is read by Pydantic's validator of the type (msgspec's for a struct), and what the validator reads of
-        the dumped values is a text.
+        the dumped values is a text; integers of more than 20 digits only with ``numbers="any"``, or where the type has
+        such a bound.
 
         >>> import dataclasses, grammask
         >>> @dataclasses.dataclass

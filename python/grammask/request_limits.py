@@ -8,10 +8,11 @@ rules in a loop of its own checks them by ``_grammask.check_limits``; parts and 
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from grammask import _grammask
-from grammask.arguments import check_type
+from grammask.arguments import UnknownKeywordError, check_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,12 +24,35 @@ _Result = TypeVar("_Result")
 
 
 def request(read: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Returns a function as one request, whose limits are its keyword argument ``limits``, or the default ones."""
+    """Returns a function as one request, whose limits are its keyword argument ``limits``, or the default ones.
+
+    A keyword that the function does not have is an error with the nearest one.
+    """
+    parameters = inspect.signature(read).parameters.values()
+    known = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    accepted = {each.name for each in parameters if each.kind is not inspect.Parameter.POSITIONAL_ONLY}
+    has_others = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
 
     @functools.wraps(read)
     def within_limits(*arguments: Any, **keywords: Any) -> Any:
-        limits = keywords.get("limits")
-        check_type("limits", limits, (_grammask.Limits, type(None)), "a Limits or None")
-        return _grammask.within_limits(limits, lambda: read(*arguments, **keywords))
+        try:
+            for name in () if has_others else keywords:
+                if name not in accepted:
+                    raise UnknownKeywordError(name, known)
+            limits = keywords.get("limits")
+            check_type("limits", limits, (_grammask.Limits, type(None)), "a Limits or None")
+            return _grammask.within_limits(limits, lambda: read(*arguments, **keywords))
+        except UnknownKeywordError as error:
+            if error.name not in keywords:
+                raise
+            raise error.of_function(_shown_name(read, arguments), known) from None
 
     return cast("Callable[_Parameters, _Result]", within_limits)
+
+
+def _shown_name(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+    """Returns the name of a function; of a method, after the class of its first argument."""
+    if "." not in function.__qualname__:
+        return function.__name__
+    owner = arguments[0] if isinstance(arguments[0], type) else type(arguments[0])
+    return f"{owner.__name__}.{function.__name__}"

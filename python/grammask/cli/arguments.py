@@ -241,13 +241,13 @@ def refuse_start(start: str | None) -> None:
 
 
 def read_bytes(path: str) -> bytes:
-    """Reads a file, or standard input if the path is ``-``. A missing file may be the name of a bundled grammar."""
+    """Reads a file, or standard input if the path is ``-``. A missing word may be the name of a bundled grammar."""
     if path == "-":
         return sys.stdin.buffer.read()
     try:
         return Path(path).read_bytes()
     except FileNotFoundError as error:
-        similar = difflib.get_close_matches(path, BUNDLED, n=1)
+        similar = difflib.get_close_matches(path, BUNDLED, n=1) if path.isidentifier() else []
         if similar:
             error.strerror = f"{error.strerror}; did you mean bundled:{similar[0]}?"
         raise

@@ -13,7 +13,7 @@ from grammask.cli import arguments, completions
 from grammask.cli.failures import Failure
 from grammask.cli.generate import open_language_model
 from grammask.cli.terminal import ERR
-from grammask.tool_styles import tool_styles
+from grammask.tool_styles import style_name
 from grammask.tools import parsed_style
 
 if TYPE_CHECKING:
@@ -77,10 +77,8 @@ def serve(
             f"grammask serve needs the packages starlette and uvicorn: pip install grammask[serve] ({error})"
         )
         raise Failure(msg) from None
-    if tool_style not in tool_styles():
-        msg = f"there is no tool style {tool_style!r}; there are {', '.join(tool_styles())}"
-        raise Failure(msg)
     try:
+        tool_style = style_name(tool_style)
         parsed_style(tool_style).reasoning_mode(cast("ReasoningMode | None", reasoning))
     except ValueError as error:
         raise Failure(str(error)) from None

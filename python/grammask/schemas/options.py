@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from grammask import _grammask
-from grammask.arguments import check_type, is_one_of
+from grammask.arguments import UnknownKeywordError, check_type, is_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +50,7 @@ __all__ = [
     "ContentGrammars",
     "ContentKeywords",
     "SchemaOptions",
+    "check_schema_keywords",
     "with_keywords",
 ]
 
@@ -229,6 +230,17 @@ class SchemaOptions:
         return self._engine_options
 
 
+def check_schema_keywords(keywords: Iterable[str]) -> None:
+    """Checks the names of options.
+
+    Raises:
+        TypeError: There is no such option.
+    """
+    for name in keywords:
+        if name not in _FIELDS and name != "limits":
+            raise UnknownKeywordError(name, [*_FIELDS, "limits"])
+
+
 def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions:
     """Returns options with some fields replaced.
 
@@ -242,6 +254,7 @@ def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions
         raise TypeError(msg)
     if not keywords:
         return options or _DEFAULT
+    check_schema_keywords(keywords)
     return SchemaOptions(**keywords) if options is None else replace(options, **keywords)
 
 
@@ -350,3 +363,4 @@ def _checked_separators(separators: tuple[str, str]) -> tuple[str, str]:
 
 
 _DEFAULT = SchemaOptions()
+_FIELDS = tuple(each.name for each in fields(SchemaOptions) if each.init)

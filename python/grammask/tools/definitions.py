@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from grammask.arguments import check_type, is_one_of, listed
 from grammask.schemas.keywords import CONTENT, escaped
+from grammask.schemas.python_types import schema_of
 from grammask.tools.custom_inputs import is_custom
 
 if TYPE_CHECKING:
@@ -82,8 +83,10 @@ class Tool:
 
 def _tool(definition: Any, position: int, builtins: Mapping[str, BuiltinTool]) -> Tool:
     where = f"tools[{position}]"
+    if callable(definition) and not hasattr(definition, "as_part"):
+        return _tool_of_callable(definition, where)
     if not isinstance(definition, Mapping):
-        msg = f"{where} is no object"
+        msg = f"{where} is no object, function or model"
         raise TypeError(msg)
     kind = "function" if definition.get("type") is None else definition["type"]
     check_type(f"{where}.type", kind, str, "a str")
@@ -128,6 +131,20 @@ def _tool(definition: Any, position: int, builtins: Mapping[str, BuiltinTool]) -
     return Tool(name, parameters, is_strict=is_strict, code=code, content=content)
 
 
+def _tool_of_callable(function: Any, where: str) -> Tool:
+    """Returns the tool of a function, whose arguments are those of a call, or of a class, whose fields are.
+
+    Raises:
+        UnsupportedType: A type of an argument has no JSON form.
+        ValueError: It has no name.
+    """
+    name = getattr(function, "__name__", "")
+    if not name.isidentifier():
+        msg = f"{where} has no name: a tool is the object of a function, a function or a model"
+        raise ValueError(msg)
+    return Tool(name, schema_of(function))
+
+
 def _refuse_unknown_keys(given: Mapping[str, Any], known: Collection[str], place: str) -> None:
     """Raises ``ValueError`` for a key without a meaning: a misspelt one would permit any arguments.
 
@@ -170,12 +187,14 @@ def chosen_tools(
     """Returns the tools that may be called, whether a call is required, and whether exactly one call is forced.
 
     Args:
-        tools: The definitions of the tools.
+        tools: The definitions of the tools: objects, functions of Python, or classes that have fields, such as models
+            of Pydantic.
         tool_choice: The choice among them.
         builtins: The built-in tools of the style, by their types.
 
     Raises:
-        TypeError: A tool is not an object.
+        TypeError: A tool is no object, function or class.
+        UnsupportedType: An argument of a function has a type without a JSON form.
         ValueError: A tool has no name, an unknown key or an unknown type, two tools share a name, or the choice names
             no tool.
     """

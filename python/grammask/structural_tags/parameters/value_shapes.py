@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
-from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, escaped
+from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, NUMBER_TEXTS, escaped
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ _WITHOUT_TYPE = {"$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
 """Keywords from which the types of values follow."""
 _SCALARS = ("null", "boolean", "integer", "number")
 _TYPES = ("string", *_SCALARS, "object", "array")
-_NUMBERS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+_NUMBERS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", NUMBER_TEXTS}
 _OF_TYPE = {
     "string": {"minLength", "maxLength", "pattern", "format", CONTENT, *CONTENT_KEYWORDS},
     "number": _NUMBERS,
@@ -339,7 +339,7 @@ class SchemaShapes:
         return []
 
     def _listed(self, schema: Mapping[str, Any], keywords: set[str], pointer: str) -> list[ValueShape]:
-        for keyword in sorted(keywords - {"type", "enum", "const"}):
+        for keyword in sorted(keywords - {"type", "enum", "const", NUMBER_TEXTS}):
             self.diagnostics.unsupported(
                 f"{pointer}/{escaped(keyword)}", f"`{keyword}` together with listed values"
             )
