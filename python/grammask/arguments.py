@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -35,6 +34,8 @@ class UnknownKeywordError(TypeError):
 
     def __init__(self, name: str, known: Collection[str], function: str | None = None) -> None:
         """Makes the error of a function, or of one that is not known yet."""
+        import difflib  # Only for messages.
+
         near = difflib.get_close_matches(name, known, n=1)
         advice = f"did you mean {near[0]!r}?" if near else f"the keywords are {', '.join(known)}"
         owner = "there is" if function is None else f"{function}() has"
