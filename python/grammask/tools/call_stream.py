@@ -18,7 +18,7 @@ from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
 from grammask.tools.style import parsed_style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from grammask.tools.definitions import Tool
     from grammask.tools.style import ReasoningMode, ToolStyle
@@ -91,7 +91,7 @@ class CallStream:
     def __init__(
         self,
         style: str | Mapping[str, Any] | ToolStyle,
-        tools: Iterable[Mapping[str, Any]],
+        tools: Iterable[Mapping[str, Any] | Callable[..., Any]],
         *,
         reasoning: ReasoningMode | None = None,
     ) -> None:

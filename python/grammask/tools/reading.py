@@ -15,7 +15,7 @@ from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
 from grammask.tools.style import parsed_style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from grammask.tools.style import ReasoningMode, ToolStyle
 
@@ -71,7 +71,7 @@ class Result:
 def read_output(
     output: str,
     style: str | Mapping[str, Any] | ToolStyle,
-    tools: Iterable[Mapping[str, Any]],
+    tools: Iterable[Mapping[str, Any] | Callable[..., Any]],
     *,
     reasoning: ReasoningMode | None = None,
     is_cut_off: bool = False,
@@ -118,7 +118,7 @@ def read_output(
 def read_calls(
     output: str,
     style: str | Mapping[str, Any],
-    tools: Iterable[Mapping[str, Any]],
+    tools: Iterable[Mapping[str, Any] | Callable[..., Any]],
     *,
     reasoning: ReasoningMode | None = None,
 ) -> tuple[str, list[Call]]:
@@ -141,7 +141,7 @@ def read_calls(
 
 
 def read_results(
-    text: str, style: str | Mapping[str, Any], tools: Iterable[Mapping[str, Any]]
+    text: str, style: str | Mapping[str, Any], tools: Iterable[Mapping[str, Any] | Callable[..., Any]]
 ) -> list[Result]:
     """Returns the results in a text of :func:`grammask.tools.write_results`.
 

@@ -30,7 +30,7 @@ from grammask.tools.style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from grammask.tools.definitions import Tool
     from grammask.tools.style import Pieces, ReasoningMode, ToolStyle
@@ -41,7 +41,7 @@ __all__ = ["is_same_output", "write_output", "write_results"]
 def write_output(
     output: Output,
     style: str | Mapping[str, Any],
-    tools: Iterable[Mapping[str, Any]],
+    tools: Iterable[Mapping[str, Any] | Callable[..., Any]],
     *,
     reasoning: ReasoningMode | None = None,
 ) -> str:
@@ -100,7 +100,9 @@ def write_output(
 
 
 def write_results(
-    results: Sequence[Result], style: str | Mapping[str, Any], tools: Iterable[Mapping[str, Any]]
+    results: Sequence[Result],
+    style: str | Mapping[str, Any],
+    tools: Iterable[Mapping[str, Any] | Callable[..., Any]],
 ) -> str:
     """Returns results of calls as the style shows them to the model; the role of their message is in the style.
 
