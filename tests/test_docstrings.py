@@ -29,10 +29,16 @@ def stub_items() -> list[tuple[str, Documented]]:
                 # The docstring of a property is that of its getter.
                 if isinstance(method, ast.FunctionDef)
                 and not any(isinstance(decorator, ast.Attribute) for decorator in method.decorator_list)
+                # The last overload has the docstring of all.
+                and (ast.get_docstring(method) or not is_overload(method))
             ]
             items += [(f"{item.name}.{method.name}", method) for method in methods]
     # Python has docstrings of its own for special methods.
     return [(name, item) for name, item in items if not name.split(".")[-1].startswith("__")]
+
+
+def is_overload(method: ast.FunctionDef) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == "overload" for each in method.decorator_list)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Traces of texts: their steps, pages, JSON, spans and representations in notebooks."""
 
+import html
 import json
 import math
 import re
@@ -174,7 +175,8 @@ def test_diagrams_of_all_notations() -> None:
         assert all(svg.startswith("<svg ") and svg.endswith("</svg>") for _, svg in drawn)
         rules = {rule for rule, _ in drawn}
         for _, svg in drawn:
-            assert set(re.findall(r'<g class="reference" data-rule="([^"]*)"', svg)) <= rules
+            references = re.findall(r'<g class="reference" data-rule="([^"]*)"', svg)
+            assert {html.unescape(rule) for rule in references} <= rules
 
 
 def test_automata() -> None:

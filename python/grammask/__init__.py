@@ -18,7 +18,15 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from grammask._grammask import CompiledGrammar, Completion, Expectation, Explanation, Limits, Matcher
+from grammask._grammask import (
+    CompiledGrammar,
+    Completion,
+    Expectation,
+    Explanation,
+    Limits,
+    Matcher,
+    TextExplanation,
+)
 from grammask.compile_cache import CompileCache, default_compile_cache
 from grammask.errors import (
     BudgetTooSmall,
@@ -82,6 +90,7 @@ __all__ = [
     "TemplateMismatch",
     "TemplateResult",
     "TemplateStream",
+    "TextExplanation",
     "Trace",
     "TraceStep",
     "UnsupportedGrammar",

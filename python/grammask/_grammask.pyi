@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, SupportsIndex, TypeVar, final
+from typing import Any, SupportsIndex, TypeVar, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -975,8 +975,10 @@ class CompiledGrammar:
     def relaxations(self) -> list[Diagnostic]:
         """The constraints of a schema that the grammar does not enforce, with ``on_unsupported="relax"``."""
 
-    def is_valid(self, text: bytes) -> bool:
-        """Return whether bytes are a complete text of the grammar, by the recogniser that computes the masks.
+    def is_valid(self, text: str | bytes) -> bool:
+        """Return whether a text is a complete text of the grammar, by the recogniser that computes the masks.
+
+        A str is read as UTF-8.
 
         Raises:
             LimitExceeded: A limit was exceeded.
@@ -984,14 +986,29 @@ class CompiledGrammar:
         Cost: one table lookup per byte in memoised states.
         """
 
-    def first_error(self, text: bytes) -> int | None:
-        """Find the first byte after which no text of the grammar can continue.
+    def first_error(self, text: str | bytes) -> int | None:
+        """Find the first byte of a text, as UTF-8 or bytes, after which no text of the grammar can continue.
 
         Returns:
             The position of the byte; the number of bytes if the text is incomplete; None if the text is complete.
 
         Raises:
             LimitExceeded: A limit was exceeded.
+        """
+
+    def explain_text(self, text: str | bytes, *, strip: bool = False) -> TextExplanation:
+        """Explain why a text is refused: the first byte that does not fit, and what the grammar expects there.
+
+        ``str`` of the result is the message of ``grammask validate``, with the line and a caret.
+
+        Args:
+            text: The text, as UTF-8 or bytes.
+            strip: Whether white space around the text is ignored, as for JSON in files.
+
+        Raises:
+            LimitExceeded: A limit was exceeded.
+
+        Cost: the text is read twice; under a schema, the schema is parsed too.
         """
 
     def precompute(
@@ -1172,8 +1189,10 @@ class Matcher:
         Cost: one table lookup per byte of the token in memoised states.
         """
 
-    def accept_bytes(self, text: bytes) -> bool:
-        """Append bytes like one token and return True; if they are not legal, change nothing and return False.
+    def accept_bytes(self, text: str | bytes) -> bool:
+        """Append a text like one token and return True; if it is not legal, change nothing and return False.
+
+        A str is read as UTF-8.
 
         Raises:
             LimitExceeded: A limit was exceeded; the matcher is unchanged.
@@ -1410,11 +1429,18 @@ class Matcher:
     def expected(self) -> list[Expectation]:
         """Return the terminals that the grammar expects next; those of which a part was read are first."""
 
-    def explain(self, token: int) -> Explanation:
-        """Explain why a token is legal or not.
+    @overload
+    def explain(self, token: int) -> Explanation: ...
+    @overload
+    def explain(self, token: str | bytes) -> TextExplanation:
+        """Explain why a token, or a text as UTF-8 or bytes, can or cannot come next.
+
+        Returns:
+            An :class:`Explanation` of a token; a :class:`TextExplanation` of a text, with positions in the whole text.
 
         Raises:
             ValueError: The vocabulary has no such id.
+            LimitExceeded: A limit was exceeded.
         """
 
     def describe_set(self) -> str:
@@ -1495,6 +1521,41 @@ class Explanation:
     @property
     def expected(self) -> list[Expectation]:
         """The terminals that the grammar expects there."""
+
+@final
+class TextExplanation:
+    """The reason why a text is refused; ``str`` returns a message with the line, a caret and what was expected."""
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the text is accepted. Then all other attributes are None or empty."""
+
+    @property
+    def position(self) -> int | None:
+        """The position of the first byte that does not fit; the number of bytes if the text ends too early."""
+
+    @property
+    def line(self) -> int | None:
+        """The line of the position, from 1."""
+
+    @property
+    def column(self) -> int | None:
+        """The column of the position in characters, from 1."""
+
+    @property
+    def expected(self) -> list[Expectation]:
+        """The terminals that the grammar expects at the position."""
+
+    @property
+    def place(self) -> str | None:
+        """The place in the source of the grammar that describes the text at the position, if it is known.
+
+        For a schema a JSON pointer such as ``#/properties/colour``.
+        """
+
+    @property
+    def help(self) -> str | None:
+        """What the author of the text or of the grammar can do."""
 
 def apply_mask_row(logits: npt.NDArray[Any], mask: npt.NDArray[np.int32], format: str) -> None:
     """Apply a mask to the logits of a row in place, as :func:`grammask.apply_mask` does.

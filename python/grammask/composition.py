@@ -388,7 +388,7 @@ def build(root: Part) -> _grammask.Grammar:
     for part in order:
         number = _make(composition, part, [numbers[inner.digest] for inner in part.parts], named_rules)
         if uses[part.digest] > 1 and part.kind in ("sequence", "choice", "repeat", "selection", "scope"):
-            number = composition.named("part", number)
+            number = composition.named(".part", number)
         numbers[part.digest] = number
     return composition.finish(numbers[root.digest])
 

@@ -107,7 +107,7 @@ def test_mask_knows_the_ways_to_end(grammar: Any) -> None:
 
 def test_a_prefix_that_does_not_fit_is_shown() -> None:
     output = run("mask", JSON, "--prefix", '{"a": tru"', status=1)
-    assert r'after "{\"a\": tru" comes "\"" (byte 9)' in output
+    assert 'byte 9 does not fit\n   --> line 1, column 10\n  1 | {"a": tru"\n' in output
     assert "expected: more of (" in output
     assert '"true"' in output
     assert "is refused" in run("mask", JSON, "--tokens", "8", status=1)

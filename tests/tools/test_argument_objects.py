@@ -160,3 +160,33 @@ def test_arguments_that_violate_their_schema_are_not_read(style: str) -> None:
         else:
             with pytest.raises(ValueError, match=r"violate their schema|cannot be read"):
                 read_calls(text, style, tools)
+
+
+@pytest.mark.parametrize("style", tool_styles())
+def test_arguments_that_the_schema_refuses_are_errors(style: str) -> None:
+    properties = {
+        "colour": {"enum": ["red", "green"]},
+        "mail": {"type": "string", "format": "email"},
+        "count": {"type": "integer", "maximum": 3},
+    }
+    tools = tools_with({"type": "object", "properties": properties, "required": list(properties)})
+    arguments = '{"colour": "red", "mail": "a@b.cc", "count": 2}'
+    text = write_output(Output(None, "", (Call("gadget", arguments),)), style, tools)
+    (read,) = read_calls(text, style, tools)[1]
+    assert json.loads(read.arguments) == json.loads(arguments)
+    for right, wrong in (("red", "blue"), ("a@b.cc", "a.b.cc"), ("2", "4")):
+        before, _, after = text.rpartition(right)
+        with pytest.raises(ValueError, match=r"violate their schema|cannot be read"):
+            read_calls(before + wrong + after, style, tools)
+
+
+def test_arguments_are_checked_as_far_as_their_schema_can_be_enforced() -> None:
+    """A constraint that is not enforced does not turn the others off."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "s": {"pattern": "(a)\\1"}}}
+    tools = tools_with(schema)
+    text = write_output(
+        Output(None, "", (Call("gadget", '{"n": 1}'),)), "hermes", tools_with({"type": "object"})
+    )
+    assert read_calls(text, "hermes", tools)[1]
+    with pytest.raises(ValueError, match="violate their schema"):
+        read_calls(text.replace("1", '"x"'), "hermes", tools)

@@ -114,3 +114,26 @@ fn shared_nodes_do_not_multiply_the_work() {
     let drawn = railroad(&builder.finish(start));
     assert!(drawn.iter().all(|diagram| diagram.svg.len() < 1_000_000));
 }
+
+/// A front end names its rules after the place of a value; what follows the full stop is not shown.
+#[test]
+fn small_rules_of_front_ends_are_drawn_where_they_are_used() {
+    let span = Span::default();
+    let mut builder = GrammarBuilder::new("");
+    let [start, comma, more] =
+        ["#.value0", "JSON.comma1", "#.more2"].map(|name| builder.nonterminal(name, span));
+    let [a, b, mark] = [b"a", b"b", b","].map(|text| builder.literal(text, span));
+    let after = builder.reference(more, span);
+    let body = builder.sequence(vec![a, after], span);
+    builder.define(start, body, span);
+    let before = builder.reference(comma, span);
+    let again = builder.reference(more, span);
+    let body = builder.sequence(vec![before, b, again], span);
+    builder.define(more, body, span);
+    builder.define(comma, mark, span);
+    let drawn = railroad(&builder.finish(start));
+    let rules: Vec<&str> = drawn.iter().map(|diagram| &*diagram.rule).collect();
+    assert_eq!(rules, ["#", "#, from \",\""]);
+    assert!(drawn[1].svg.contains(">&quot;,&quot;</text>"));
+    assert!(drawn.iter().all(|diagram| !diagram.svg.contains("comma1")));
+}

@@ -46,6 +46,8 @@ pub trait Descriptions {
 pub struct Expectation {
     /// The terminal as written in the grammar.
     pub terminal: String,
+    /// The only text of a terminal that the grammar names, in quotes.
+    pub literal: Option<String>,
     /// The rule in which it occurs.
     pub rule: String,
     /// Whether part of it has been read.
@@ -73,9 +75,17 @@ impl FirstTerminals {
     }
 }
 
+impl Expectation {
+    /// What a message calls the terminal: its only text, or its notation in the grammar.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        self.literal.as_deref().unwrap_or(&self.terminal)
+    }
+}
+
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let more = if self.has_begun { "more of " } else { "" };
-        write!(f, "{more}{} in {}", self.terminal, self.rule)
+        write!(f, "{more}{} in {}", self.shown(), self.rule)
     }
 }

@@ -17,8 +17,8 @@ fn grafted_grammars_keep_their_languages_and_places() {
     let joined = builder.finish(start);
     assert_eq!(
         joined.to_string(),
-        "start ::= item start | \"x\";\nitem ::= #\"[0-9]+\";\nstart_2 ::= item_2 start_2 | \"x\";\nitem_2 ::= \
-         #\"[0-9]+\";\nstart_3 ::= start start_2;\n"
+        "start ::= item start | \"x\";\nitem ::= #\"[0-9]+\";\nstart.2 ::= item.2 start.2 | \"x\";\nitem.2 ::= \
+         #\"[0-9]+\";\nstart.3 ::= start start.2;\n"
     );
     let source = joined.source().clone();
     for definition in &joined.definitions()[..4] {

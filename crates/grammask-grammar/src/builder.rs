@@ -205,7 +205,7 @@ impl GrammarBuilder {
         node
     }
 
-    /// A new nonterminal called `name`, with a suffix if the name is taken.
+    /// A new nonterminal called `name`, with a full stop and a number if the name is taken.
     pub fn fresh_nonterminal(&mut self, name: &str, span: Span) -> NonterminalId {
         if !self.nonterminal_ids.contains_key(name) {
             return self.nonterminal(name, span);
@@ -213,7 +213,7 @@ impl GrammarBuilder {
         let mut name_suffixes = self.name_suffixes.get(name).copied().unwrap_or(1);
         let distinct = loop {
             name_suffixes += 1;
-            let distinct = format!("{name}_{name_suffixes}");
+            let distinct = format!("{name}.{name_suffixes}");
             if !self.nonterminal_ids.contains_key(&*distinct) {
                 break distinct;
             }
@@ -344,6 +344,7 @@ impl GrammarBuilder {
             definitions: self.definitions,
             embedded: self.embedded,
             start,
+            places: None,
             source: match self.grafted.is_empty() {
                 true => self.source,
                 false => Arc::from(format!("{}{}", self.source, self.grafted)),

@@ -29,6 +29,7 @@ mod extract;
 mod printer;
 mod regular;
 mod selection;
+mod text_places;
 pub mod values;
 
 pub use builder::GrammarBuilder;
@@ -40,6 +41,7 @@ pub use regular::{CompleteRule, NotRegular, RuleLanguages};
 pub use selection::{Clause, PartCountBounds, PartId, PartOrder, Selection, SelectionState};
 
 pub use bindings::{Binding, BindingKind};
+pub use text_places::{TextPlace, TextPlaces};
 pub use values::{ValueCondition, ValueEquality, ValueKind, ValueSupply};
 
 use std::sync::Arc;
@@ -266,6 +268,8 @@ pub struct Grammar {
     pub start: NonterminalId,
     /// The source text.
     pub source: Arc<str>,
+    /// The places of texts in the source, if the front end knows them.
+    pub places: Option<Arc<dyn TextPlaces>>,
 }
 
 impl Grammar {

@@ -55,14 +55,13 @@ pub(crate) fn grammar_with_contents(
     start: RuleId,
     source: &str,
 ) -> Result<Option<GrammarWithContents>, LimitExceeded> {
-    let media_grammars = &reader.options.media_grammars;
-    let emitted_of = |terms: Terms, rule: RuleId, source: &str| {
-        emitter.rules.to_grammar(terms, rule, source, media_grammars, reader.limits)
+    let emitted_of = |reader: &SchemaReader<'_>, terms: Terms, rule: RuleId, source: &str| {
+        emitter.rules.to_grammar(terms, rule, source, reader)
     };
     let mut contents: Vec<StringContent> = Vec::new();
     let mut depths: Vec<usize> = Vec::new();
     let mut indices: FxHashMap<EmittedContent, usize> = FxHashMap::default();
-    let Some(emitted) = emitted_of(terms, start, source)? else { return Ok(None) };
+    let Some(emitted) = emitted_of(reader, terms, start, source)? else { return Ok(None) };
     let mut stack = vec![Pending { content: None, emitted }];
     while let Some(Pending { emitted, .. }) = stack.last() {
         let missing = emitted.contents.iter().copied().find(|content| !indices.contains_key(content));
@@ -81,7 +80,7 @@ pub(crate) fn grammar_with_contents(
             Some(EmittedContent::Json(rule)) => {
                 // Making a grammar only adds terms.
                 let terms = emitted.grammar.terms().clone();
-                let Some(emitted) = emitted_of(terms, rule, "")? else { return Ok(None) };
+                let Some(emitted) = emitted_of(reader, terms, rule, "")? else { return Ok(None) };
                 stack.push(Pending { content: Some(rule), emitted });
             }
             None => {

@@ -47,6 +47,7 @@ mod keywords;
 mod members;
 mod numbers;
 mod options;
+mod places;
 mod plain_texts;
 mod strings;
 mod unsatisfiable;
@@ -73,6 +74,7 @@ use document::resources::Library;
 use emit::emitter::Emitter;
 use emit::rules::RuleId;
 use members::containers::container_alternatives;
+use places::SchemaPlaces;
 use strings::string_encoding::EncodingKind;
 use values::value_sets::ValueSets;
 
@@ -105,7 +107,7 @@ pub struct SchemaGrammar {
 /// options.whitespace = Whitespace::Compact;
 /// let schema = r#"{"properties": {"a": {"type": "boolean"}}, "required": ["a"], "additionalProperties": false, "type": "object"}"#;
 /// let translated = grammask_json_schema::grammar(schema, &options, &Limits::default())?;
-/// assert_eq!(translated.grammar.to_string(), "start ::= \"{\\\"a\\\":\" #\"true|false\" \"}\";\n");
+/// assert_eq!(translated.grammar.to_string(), "#.value0 ::= {\"a\": true or false \"}\";\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -123,10 +125,14 @@ pub fn grammar(
         let root = sets.root();
         emitter.emit(sets, root)
     };
-    translated(schema, options, limits, encoding, start, |emitter, start| {
+    let mut made = translated(schema, options, limits, encoding, start, |emitter, start| {
         let is_infinite = emitter.rules.nests_without_end(start);
         unsatisfiable::conflict(schema, options, limits, is_infinite)
-    })
+    })?;
+    let schema = made.grammar.source.clone();
+    made.grammar.places =
+        Some(Arc::new(SchemaPlaces { schema, options: options.clone(), limits: limits.clone() }));
+    Ok(made)
 }
 
 /// The grammar whose start rule `start` makes, or the errors; `conflict` says why no text matches.

@@ -5,6 +5,7 @@
 
 use crate::emit::emitter::Emitter;
 use crate::emit::rules::{PartSequence, RulePart};
+use crate::keywords::{ScalarType, described};
 use crate::strings::string_encoding::EncodingKind;
 use crate::values::value_sets::ValueSets;
 use crate::{SchemaGrammar, SchemaOptions, translated};
@@ -39,7 +40,7 @@ pub fn grammar(
         // A constant is a literal also if it is the empty text.
         let alternatives = strings.into_iter().map(|part| match part {
             RulePart::Text(term) => {
-                emitter.rules.label(term, || "string".to_owned());
+                emitter.rules.label(term, || described(sets, root, ScalarType::String));
                 vec![RulePart::Markup(term)]
             }
             other => vec![other],

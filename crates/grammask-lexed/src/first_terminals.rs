@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::recognizer::{LexedRecognizer, RecognizerTables, Run};
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::{Expectation, FirstTerminals, SetId};
-use grammask_grammar::TerminalId;
+use grammask_grammar::{TerminalId, quote_bytes};
 
 /// The name of the rule of ignored terminals.
 const IGNORED: &str = "ignored";
@@ -116,10 +116,28 @@ impl LexedRecognizer {
         } else {
             let mut classes = self.prepared().classes_of(terminal);
             let class = classes.find(|&class| tables.parser.accepts(run.parse.stack, class))?;
-            self.rule_that_needs(tables.parser.top(run.parse.stack), class).to_string()
+            user_rule(&self.rule_that_needs(tables.parser.top(run.parse.stack), class)).to_owned()
         };
-        Some(Expectation { terminal: grammar.terminal_name(terminal).to_owned(), rule, has_begun })
+        let name = grammar.terminal_name(terminal).to_owned();
+        let source = self.prepared().source();
+        let is_own = source.terminal_name(terminal) == name;
+        let definition = source.definition().terminals.get(terminal.index()).filter(|_| is_own);
+        let literal = definition.and_then(|definition| definition.pattern.literal()).map(quote_bytes);
+        let terminal = name;
+        Some(Expectation { terminal, literal, rule, has_begun })
     }
+}
+
+/// The rule of the author from which a rule was made: Lark names repetitions `__rule_star_0`, templates have arguments in
+/// braces, and the lexical rules of a bundled language begin with `__lexical__`.
+fn user_rule(name: &str) -> &str {
+    let name = name.split('{').next().unwrap_or(name);
+    let Some((_, made)) = name.strip_prefix("__").map(|made| made.rsplit_once("__").unwrap_or(("", made)))
+    else {
+        return name;
+    };
+    let end = ["_star_", "_plus_"].iter().filter_map(|operator| made.rfind(operator)).max();
+    end.map_or(made, |end| &made[..end])
 }
 
 impl RecognizerTables {

@@ -16,10 +16,12 @@ use crate::allocator::PurgeOnDrop;
 use crate::budget::budget;
 use crate::counts::{count, optional_count};
 use crate::errors::{diagnostics, grammar_error};
+use crate::explanation::PyTextExplanation;
 use crate::files::{file_error, write_whole};
 use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
 use crate::matcher::PyMatcher;
+use crate::text_argument::{self, TextArgument};
 use crate::vocabulary::PyVocabulary;
 
 /// [`PyCompiledGrammar::precompute`] reports progress once per this number of callbacks of the core.
@@ -127,25 +129,61 @@ impl PyCompiledGrammar {
         diagnostics(py, &self.relaxations, self.compiled.source())
     }
 
-    /// Find the first byte after which no text of the grammar can continue.
+    /// Find the first byte of a text, as UTF-8 or bytes, after which no text of the grammar can continue.
     ///
     /// Returns:
     ///     The position of the byte; the number of bytes if the text is incomplete; None if the text is complete.
     ///
     /// Raises:
     ///     LimitExceeded: A limit was exceeded.
-    fn first_error(&self, py: Python<'_>, text: &[u8]) -> PyResult<Option<usize>> {
-        py.outside_forks(|| self.compiled.first_error(text)).map_err(|error| grammar_error(py, &error))
+    fn first_error(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_argument::text)] text: TextArgument,
+    ) -> PyResult<Option<usize>> {
+        py.outside_forks(|| self.compiled.first_error(&text)).map_err(|error| grammar_error(py, &error))
     }
 
-    /// Return whether bytes are a complete text of the grammar, by the recogniser that computes the masks.
+    /// Return whether a text is a complete text of the grammar, by the recogniser that computes the masks.
+    ///
+    /// A str is read as UTF-8.
     ///
     /// Raises:
     ///     LimitExceeded: A limit was exceeded.
     ///
     /// Cost: one table lookup per byte in memoised states.
-    fn is_valid(&self, py: Python<'_>, text: &[u8]) -> PyResult<bool> {
+    fn is_valid(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_argument::text)] text: TextArgument,
+    ) -> PyResult<bool> {
         Ok(self.first_error(py, text)?.is_none())
+    }
+
+    /// Explain why a text is refused: the first byte that does not fit, and what the grammar expects there.
+    ///
+    /// ``str`` of the result is the message of ``grammask validate``, with the line and a caret.
+    ///
+    /// Args:
+    ///     text: The text, as UTF-8 or bytes.
+    ///     strip: Whether white space around the text is ignored, as for JSON in files.
+    ///
+    /// Raises:
+    ///     LimitExceeded: A limit was exceeded.
+    ///
+    /// Cost: the text is read twice; under a schema, the schema is parsed too.
+    #[pyo3(signature = (text, *, strip=false))]
+    fn explain_text(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_argument::text)] text: TextArgument,
+        strip: bool,
+    ) -> PyResult<PyTextExplanation> {
+        let is_space = |byte: &&u8| strip && matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        let end = text.len() - text.iter().rev().take_while(is_space).count();
+        let begin = text[..end].iter().take_while(is_space).count();
+        let refusal = py.outside_forks(|| self.compiled.explain_text(&text, begin..end));
+        refusal.map(PyTextExplanation::new).map_err(|error| grammar_error(py, &error))
     }
 
     /// Fill the caches in advance.

@@ -1,7 +1,7 @@
 //! `Explanation` and `Expectation`: the reasons why a token is legal or not.
 
 use grammask::vocabulary::TokenId;
-use grammask::{Expectation, Explanation};
+use grammask::{Expectation, Explanation, TextRefusal};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -104,5 +104,73 @@ impl PyExplanation {
 
     fn __repr__(&self) -> String {
         format!("<Explanation: {}>", self.__str__().lines().next().unwrap_or_default())
+    }
+}
+
+/// The reason why a text is refused; ``str`` returns a message with the line, a caret and what was expected.
+#[pyclass(name = "TextExplanation", module = "grammask._grammask", frozen)]
+pub(crate) struct PyTextExplanation {
+    refusal: Option<TextRefusal>,
+}
+
+impl PyTextExplanation {
+    pub(crate) fn new(refusal: Option<TextRefusal>) -> Self {
+        Self { refusal }
+    }
+}
+
+#[pymethods]
+impl PyTextExplanation {
+    /// Whether the text is accepted. Then all other attributes are None or empty.
+    #[getter]
+    fn is_allowed(&self) -> bool {
+        self.refusal.is_none()
+    }
+
+    /// The position of the first byte that does not fit; the number of bytes if the text ends too early.
+    #[getter]
+    fn position(&self) -> Option<usize> {
+        self.refusal.as_ref().map(TextRefusal::position)
+    }
+
+    /// The line of the position, from 1.
+    #[getter]
+    fn line(&self) -> Option<usize> {
+        self.refusal.as_ref().map(TextRefusal::line)
+    }
+
+    /// The column of the position in characters, from 1.
+    #[getter]
+    fn column(&self) -> Option<usize> {
+        self.refusal.as_ref().map(TextRefusal::column)
+    }
+
+    /// The terminals that the grammar expects at the position.
+    #[getter]
+    fn expected(&self) -> Vec<PyExpectation> {
+        let expected = self.refusal.as_ref().map_or(&[][..], TextRefusal::expected);
+        expected.iter().cloned().map(PyExpectation::new).collect()
+    }
+
+    /// The place in the source of the grammar that describes the text at the position, if it is known.
+    ///
+    /// For a schema a JSON pointer such as ``#/properties/colour``.
+    #[getter]
+    fn place(&self) -> Option<&str> {
+        self.refusal.as_ref()?.place()
+    }
+
+    /// What the author of the text or of the grammar can do.
+    #[getter]
+    fn help(&self) -> Option<&str> {
+        self.refusal.as_ref()?.help()
+    }
+
+    fn __str__(&self) -> String {
+        self.refusal.as_ref().map_or_else(|| "the text fits".to_owned(), ToString::to_string)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<TextExplanation: {}>", self.__str__().lines().next().unwrap_or_default())
     }
 }

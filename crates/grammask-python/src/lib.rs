@@ -36,6 +36,7 @@ mod masked_logits;
 mod matcher;
 mod memory_account;
 mod options;
+mod text_argument;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -61,7 +62,7 @@ mod _grammask {
     #[pymodule_export]
     use crate::embedded::{embedded_vocabulary, encode_ordinary};
     #[pymodule_export]
-    use crate::explanation::{PyExpectation, PyExplanation};
+    use crate::explanation::{PyExpectation, PyExplanation, PyTextExplanation};
     #[pymodule_export]
     use crate::grammar::{PyGrammar, kbnf_syntax_tree, quote_bytes, xgrammar_expression};
     #[pymodule_export]

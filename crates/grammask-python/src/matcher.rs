@@ -14,9 +14,10 @@ use crate::allocator::PurgeOnDrop;
 use crate::budget::{PyCompletion, budget, budget_error};
 use crate::counts::{OfArgument, check_no_bytes, count, integers, row};
 use crate::errors::{grammar_error, row_error};
-use crate::explanation::{PyExpectation, PyExplanation};
+use crate::explanation::{PyExpectation, PyExplanation, PyTextExplanation};
 use crate::forks::OutsideForks;
 use crate::mask_array;
+use crate::text_argument::{self, TextArgument, is_text};
 use crate::vocabulary::PyVocabulary;
 
 /// The state of one text under a :class:`CompiledGrammar`.
@@ -61,12 +62,18 @@ impl PyMatcher {
         self.matcher.accept(token).map_err(|error| grammar_error(py, &error))
     }
 
-    /// Append bytes like one token and return True; if they are not legal, change nothing and return False.
+    /// Append a text like one token and return True; if it is not legal, change nothing and return False.
+    ///
+    /// A str is read as UTF-8.
     ///
     /// Raises:
     ///     LimitExceeded: A limit was exceeded; the matcher is unchanged.
-    fn accept_bytes(&mut self, py: Python<'_>, text: &[u8]) -> PyResult<bool> {
-        self.matcher.accept_bytes(text).map_err(|error| grammar_error(py, &error))
+    fn accept_bytes(
+        &mut self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_argument::text)] text: TextArgument,
+    ) -> PyResult<bool> {
+        self.matcher.accept_bytes(&text).map_err(|error| grammar_error(py, &error))
     }
 
     /// Return the length of the longest prefix of ``tokens`` that could be accepted. Changes nothing.
@@ -439,15 +446,24 @@ impl PyMatcher {
         Ok(expected.into_iter().map(PyExpectation::new).collect())
     }
 
-    /// Explain why a token is legal or not.
+    /// Explain why a token, or a text as UTF-8 or bytes, can or cannot come next.
+    ///
+    /// Returns:
+    ///     An :class:`Explanation` of a token; a :class:`TextExplanation` of a text, with positions in the whole text.
     ///
     /// Raises:
     ///     ValueError: The vocabulary has no such id.
-    fn explain(&self, py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<PyExplanation> {
+    ///     LimitExceeded: A limit was exceeded.
+    fn explain<'py>(&self, py: Python<'py>, token: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let error = |error: GrammarError| grammar_error(py, &error);
+        if is_text(token) {
+            let refusal = self.matcher.explain_bytes(&text_argument::text(token)?).map_err(error)?;
+            return Ok(Bound::new(py, PyTextExplanation::new(refusal))?.into_any());
+        }
         let id = self.token(token)?;
-        let explanation = self.matcher.explain(id).map_err(|error| grammar_error(py, &error))?;
+        let explanation = self.matcher.explain(id).map_err(error)?;
         let text = self.matcher.compiled().vocabulary().token(id).map(Box::from);
-        Ok(PyExplanation { id, text, explanation })
+        Ok(Bound::new(py, PyExplanation { id, text, explanation })?.into_any())
     }
 
     /// Describe the strategies that compute the current mask, a line each, for people who debug grammars.

@@ -41,7 +41,7 @@ struct TokenGroupFields<'a> {
 pub(crate) fn expectation_fields(expected: &[Expectation]) -> Vec<ExpectationFields<'_>> {
     expected
         .iter()
-        .map(|Expectation { terminal, rule, has_begun }| ExpectationFields {
+        .map(|Expectation { terminal, rule, has_begun, .. }| ExpectationFields {
             terminal,
             rule,
             has_begun: *has_begun,

@@ -9,7 +9,7 @@ use crate::named_tokens;
 use crate::options::{CompileOptions, EndMode, EndlessRules};
 use grammask_diagnostics::{Code, Diagnostic, GrammarError, LimitExceeded, Limits, Request};
 use grammask_earley::lowering::{Lowered, NormalForm, lower};
-use grammask_grammar::Grammar;
+use grammask_grammar::{Grammar, TextPlaces};
 use grammask_lexed::{LexedGrammar, PreparedGrammar};
 use grammask_vocabulary::Vocabulary;
 
@@ -41,6 +41,7 @@ pub struct CompiledGrammar {
     options: CompileOptions,
     warnings: Vec<Diagnostic>,
     source: Arc<str>,
+    places: Option<Arc<dyn TextPlaces>>,
     cache: RwLock<Arc<GrammarCache>>,
     accounts: AccountEntries,
 }
@@ -104,6 +105,7 @@ impl CompiledGrammar {
             options,
             warnings,
             source,
+            places: grammar.places.clone(),
             cache: RwLock::new(Arc::new(cache)),
             accounts: AccountEntries::default(),
         }))
@@ -154,6 +156,7 @@ impl CompiledGrammar {
             options,
             warnings: Vec::new(),
             source,
+            places: None,
             cache: RwLock::new(Arc::new(cache)),
             accounts: AccountEntries::default(),
         }))
@@ -249,6 +252,11 @@ impl CompiledGrammar {
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// The places of texts in the source, if the front end knows them.
+    pub(crate) fn places(&self) -> Option<&dyn TextPlaces> {
+        self.places.as_deref()
     }
 
     /// Warnings about the grammar.

@@ -3,9 +3,10 @@
 use crate::Matcher;
 use crate::budget::TokensLeft;
 use crate::matcher::MatcherState;
+use crate::text_explanation::write_place;
 use grammask_diagnostics::GrammarError;
 use grammask_engine::Expectation;
-use grammask_grammar::quote_bytes;
+use grammask_grammar::{TextPlace, quote_bytes};
 use grammask_vocabulary::TokenId;
 
 /// Maximum number of expected terminals in a message.
@@ -24,6 +25,8 @@ pub enum Explanation {
         expected: Vec<Expectation>,
         /// Whether the text with the bytes before it is complete.
         is_complete: bool,
+        /// The place in the source of the grammar that describes the text there, if the grammar knows it.
+        place: Option<TextPlace>,
     },
     /// The grammar admits it, but the text after it cannot be finished within the budget of the matcher.
     OverBudget {
@@ -109,12 +112,14 @@ impl Explanation {
             Self::OverBudget { needed: None } => {
                 return format!("{token} is refused: no completion is known after it, and there is a budget");
             }
-            Self::RefusedByte { position, is_complete, .. } => {
+            Self::RefusedByte { position, is_complete, place, .. } => {
                 let byte = text.and_then(|text| text.get(*position).copied()).unwrap_or_default();
                 let byte = quote_bytes(&[byte]);
                 let end =
                     if *is_complete { "the text could end there, or go on with" } else { "expected there" };
-                format!("its byte {position} ({byte}) does not fit; {end}")
+                let mut reason = format!("its byte {position} ({byte}) does not fit; {end}");
+                let _ = write_place(&mut reason, place.as_ref());
+                reason
             }
             Self::TooManyTokens { .. } => {
                 "its text fits, but nothing is left of a limit on the number of tokens; expected".to_owned()
@@ -164,7 +169,10 @@ impl Matcher {
                 Some(next) => set = next,
                 None => {
                     let is_complete = engine.is_complete(set);
-                    return Ok(Explanation::RefusedByte { position, expected: expected(set)?, is_complete });
+                    let so_far = self.text_so_far();
+                    let place = self.compiled().place_of(&[&so_far, text].concat(), so_far.len() + position);
+                    let expected = expected(set)?;
+                    return Ok(Explanation::RefusedByte { position, expected, is_complete, place });
                 }
             }
         }

@@ -58,6 +58,7 @@ mod options;
 mod parse_trees;
 mod schema_contents;
 mod serialize;
+mod text_explanation;
 mod validation;
 
 pub use grammask_automata as automata;
@@ -103,3 +104,4 @@ pub use memory_account::{AccountEntry, MemoryAccount};
 pub use options::{CompileOptions, EndMode, EndlessRules, MaskStatistics};
 pub use parse_trees::TreeParser;
 pub use schema_contents::with_contents;
+pub use text_explanation::TextRefusal;

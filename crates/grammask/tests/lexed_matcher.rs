@@ -134,7 +134,7 @@ fn text_is_forced_and_refusals_are_explained() {
     assert_eq!(matcher.forced_bytes(100).unwrap(), b"");
     assert!(matcher.accept(TokenId(3)).unwrap());
     assert_eq!(matcher.forced_bytes(100).unwrap(), b"egin");
-    let Explanation::RefusedByte { position: 0, expected, is_complete: false } =
+    let Explanation::RefusedByte { position: 0, expected, is_complete: false, .. } =
         matcher.explain(TokenId(1)).unwrap_or(Explanation::Finished)
     else {
         // `end` begins with the required byte.

@@ -38,5 +38,6 @@ mod matcher_equals_oracle;
 mod readings;
 mod reference_relations;
 mod runs_equal_steps;
+mod schema_explanations;
 mod terminal_grammars_equal_oracle;
 mod traces_equal_uncached_steps;

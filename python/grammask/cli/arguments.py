@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 from grammask import _grammask
-from grammask._grammask import CompiledGrammar, Matcher, quote_bytes
+from grammask._grammask import CompiledGrammar, Matcher
 from grammask.cli import completions
 from grammask.cli.completions import OPTION_NAMES
 from grammask.cli.failures import Failure
@@ -325,7 +325,8 @@ def matcher_after(
     matcher = compiled.matcher()
     text = prefix.encode("utf-8", "surrogateescape")
     if not matcher.accept_bytes(text):
-        raise Failure(_why_refused(compiled, text))
+        msg = f"the prefix does not fit the grammar: {matcher.explain(text)}"
+        raise Failure(msg)
     for token in _token_ids(tokens, vocabulary):
         if not matcher.accept(token):
             raise Failure(str(matcher.explain(token)))
@@ -341,26 +342,3 @@ def _token_ids(tokens: str, vocabulary: Vocabulary) -> list[int]:
             raise Failure(msg)
         ids.append(int(token))
     return ids
-
-
-def _why_refused(compiled: CompiledGrammar, text: bytes) -> str:
-    """Describes the first byte of a refused prefix that does not fit, found by bisection."""
-    fits, too_long = 0, len(text)
-    while too_long - fits > 1:
-        middle = (fits + too_long) // 2
-        if compiled.matcher().accept_bytes(text[:middle]):
-            fits = middle
-        else:
-            too_long = middle
-    matcher = compiled.matcher()
-    matcher.accept_bytes(text[:fits])
-    expected = list(
-        dict.fromkeys(
-            f"{'more of ' * item.has_begun}{item.terminal} in {item.rule}" for item in matcher.expected()
-        )
-    )
-    more = [f"and {len(expected) - 12} more"] if len(expected) > 12 else []
-    return (
-        f"the prefix does not fit the grammar: after {quote_bytes(text[:fits][-40:])} comes "
-        f"{quote_bytes(text[fits : fits + 1])} (byte {fits})\n  expected: {', '.join([*expected[:12], *more])}"
-    )

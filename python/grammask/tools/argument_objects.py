@@ -86,7 +86,10 @@ def has_object(schema: Any, options: Mapping[str, Any]) -> bool:
 
 
 def admits_arguments(tool: Tool, arguments: str) -> bool:
-    """Whether the schema of a tool admits arguments, in any spelling; True if it cannot be enforced on its own."""
+    """Whether the schema of a tool admits arguments, in any spelling; True if its grammar exceeds a limit.
+
+    Constraints that cannot be enforced exactly are not checked.
+    """
     if tool.parameters in (None, True) or tool.code:
         return True
     validator = _validator(json_text(tool.parameters))
@@ -95,7 +98,7 @@ def admits_arguments(tool: Tool, arguments: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _validator(parameters: str) -> _grammask.CompiledGrammar | None:
-    """Returns the grammar of the values of a schema with the options that admit most; None if there is none."""
+    """Returns the grammar of the values of a schema in any spelling; None if it exceeds a limit."""
     try:
         part = json_schema_part(
             parameters,
@@ -103,8 +106,8 @@ def _validator(parameters: str) -> _grammask.CompiledGrammar | None:
             whitespace="flexible",
             numbers="any",
             unique_names=False,
-            formats=False,
             openapi_nullable=True,
+            on_unsupported="relax",
         )
         return part.build().compile(_grammask.Vocabulary([bytes([byte]) for byte in range(256)]), end="eager")
     except GrammarError:

@@ -7,7 +7,7 @@
 //! ```text
 //! pair ::= ws ":" ws value; ws ::= space*; space ::= " " | "\n";
 //! ```
-//! has one terminal for `ws ":" ws`, written `ws·":"·ws`. Cost: the derivatives of at most [`MAX_SMALL_STATES`]
+//! has one terminal for `ws ":" ws`, written `ws ":" ws`. Cost: the derivatives of at most [`MAX_SMALL_STATES`]
 //! states per merged part; the results are memoised by content hash, for all grammars of the process.
 
 use std::collections::BinaryHeap;
@@ -376,7 +376,7 @@ impl RegularPartMerger<'_> {
             Body::Repeat { symbol, min, max } => {
                 let inner = self.productions.symbol_name(*symbol);
                 let suffix = grammask_grammar::repetition_suffix(*min, *max);
-                if inner.contains([' ', '·']) && !inner.starts_with('(') {
+                if inner.contains(' ') && !inner.starts_with('(') {
                     format!("({inner}){suffix}")
                 } else {
                     format!("{inner}{suffix}")
@@ -418,7 +418,7 @@ impl RegularPartMerger<'_> {
             },
         };
         let labels = [left, right].map(|id| self.productions.terminals[id.index()].label.clone());
-        Ok(Some(self.add(term, Some(profile), &join_labels(&labels, "·"))))
+        Ok(Some(self.add(term, Some(profile), &join_labels(&labels, " "))))
     }
 
     fn literal(&self, id: TerminalId) -> Option<&[u8]> {

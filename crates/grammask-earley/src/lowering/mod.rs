@@ -51,6 +51,7 @@ pub use split_counters::split_counters;
 pub use values::check_values;
 
 pub(crate) use selection_dots::SelectionNext;
+pub(crate) use split_counters::whole_terminal;
 
 use std::borrow::Cow;
 

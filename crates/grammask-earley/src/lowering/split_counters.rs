@@ -10,11 +10,13 @@
 //! and what follows would be read below all of them, for each number of copies again. Such a pair becomes an intersection
 //! with a length, `[a-z-]*[a-z]&[a-z-]{1,62}`, of which one walk serves all lengths.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use grammask_automata::{Automata, ByteSet, Structure, TermId};
 use grammask_diagnostics::LimitExceeded;
-use grammask_grammar::{Terminal, TerminalId};
+use grammask_grammar::{Terminal, TerminalId, quote_bytes};
 
 use super::productions::{Body, Productions, Symbol};
 
@@ -30,6 +32,14 @@ const MAX_UNIT_STATES: usize = 1024;
 const MAX_LIMITED_COPIES: u32 = 1024;
 /// Minimum of copies from which such a repetition is counted: each number below it has a walk of its own.
 const MAX_LIMITED_MINIMUM: u32 = 8;
+
+/// The end of the names of rules for terminals and their parts.
+const COUNTED: &str = ".counted";
+
+/// The label of the terminal for which the pass made a rule; `None` for rules that it did not make.
+pub(crate) fn whole_terminal(rule: &str) -> Option<&str> {
+    rule.find(COUNTED).map(|end| &rule[..end])
+}
 
 /// Splits terminals with large counters.
 ///
@@ -134,19 +144,19 @@ impl CounterSplitter<'_> {
                     continue;
                 }
                 is_changed = true;
-                sequence.extend(self.plain_part(&mut plain));
+                sequence.extend(self.plain_part(&mut plain, id));
                 sequence.push(match part {
                     SequencePart::Counted(term, counter) => self.repetition(term, counter, id),
-                    SequencePart::Plain(term) | SequencePart::Limited(term) => self.terminal(term),
+                    SequencePart::Plain(term) | SequencePart::Limited(term) => self.terminal(term, id),
                 });
             }
-            sequence.extend(self.plain_part(&mut plain));
+            sequence.extend(self.plain_part(&mut plain, id));
             sequences.push(sequence);
         }
         if !is_changed {
             return Ok(None);
         }
-        let name = format!("{}.counted", self.productions.terminals[id.index()].label).into();
+        let name = self.name(id);
         let rule = self.productions.add_rule(name, Body::Alternatives(sequences));
         Ok(Some(Symbol::Nonterminal(rule)))
     }
@@ -240,20 +250,29 @@ impl CounterSplitter<'_> {
     }
 
     /// The symbol for the pending parts without counters, if there are any.
-    fn plain_part(&mut self, parts: &mut Vec<TermId>) -> Option<Symbol> {
+    fn plain_part(&mut self, parts: &mut Vec<TermId>, id: TerminalId) -> Option<Symbol> {
         if parts.is_empty() {
             return None;
         }
         let term = self.productions.automata.terms_mut().concat(parts);
         parts.clear();
-        Some(self.terminal(term))
+        Some(self.terminal(term, id))
     }
 
-    fn terminal(&mut self, term: TermId) -> Symbol {
+    /// The name of a rule for a terminal or a part of it.
+    fn name(&self, id: TerminalId) -> Arc<str> {
+        format!("{}{COUNTED}", self.productions.terminals[id.index()].label).into()
+    }
+
+    /// The terminal of a part of terminal `id`.
+    fn terminal(&mut self, term: TermId, id: TerminalId) -> Symbol {
         if let Some(&symbol) = self.symbols.get(&term) {
             return symbol;
         }
-        let label = format!("#\"{}\"", self.productions.automata.terms().display(term)).into();
+        let label = match self.productions.automata.terms().word(term) {
+            Some(word) => quote_bytes(&word).into(),
+            None => self.productions.terminals[id.index()].label.clone(),
+        };
         let symbol = Symbol::Terminal(self.productions.add_terminal(Terminal::Regular(term), label));
         self.symbols.insert(term, symbol);
         symbol
@@ -264,8 +283,8 @@ impl CounterSplitter<'_> {
             return symbol;
         }
         let Counter { unit, min, max } = counter;
-        let symbol = self.terminal(unit);
-        let name = format!("{}.repeat", self.productions.terminals[id.index()].label).into();
+        let symbol = self.terminal(unit, id);
+        let name = self.name(id);
         let rule = self.productions.add_rule(name, Body::Repeat { symbol, min, max });
         self.symbols.insert(term, Symbol::Nonterminal(rule));
         Symbol::Nonterminal(rule)

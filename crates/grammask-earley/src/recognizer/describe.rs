@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashSet;
 
-use crate::lowering::Symbol;
+use crate::lowering::{Symbol, whole_terminal};
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::{Descriptions, Expectation, FirstTerminals, SetId};
 
@@ -58,8 +58,7 @@ impl Recognizer {
         let state = stepper.token_limited(item.state).map_or(item.state, |limited| limited.state);
         let label = self.form.symbol_name(self.form.symbol_after(item.dot));
         let Some(EmbeddedState { grammar, set }) = stepper.embedded.get(state) else {
-            let (terminal, rule) = (label.to_owned(), self.rule_name(item).to_owned());
-            return Ok(vec![Expectation { terminal, rule, has_begun }]);
+            return Ok(self.uses_of(builder, item, label, has_begun));
         };
         let inner = stepper.embedded.engine(grammar).expectations(set)?;
         let named = inner.into_iter().map(|inner| Expectation {
@@ -68,6 +67,33 @@ impl Recognizer {
             ..inner
         });
         Ok(named.collect())
+    }
+
+    /// The terminal of an item in the rules of the author that have it. A part of a terminal whose counters were split is
+    /// the terminal, and the parts of a composition have no names.
+    fn uses_of(&self, builder: &Builder, item: &Item, label: &str, has_begun: bool) -> Vec<Expectation> {
+        let mut uses = Vec::new();
+        let mut visited = FxHashSet::default();
+        let mut pending = vec![(item.dot, item.continuation, label, has_begun)];
+        while let Some((dot, continuation, label, has_begun)) = pending.pop() {
+            let production = self.form.production_of(dot);
+            let name = &self.form.names[production.lhs.index()];
+            let whole = whole_terminal(name);
+            let has_begun = has_begun || (whole.is_some() && dot != production.first_dot);
+            let label = whole.unwrap_or(label);
+            let users = builder.continuations.get(continuation);
+            if (whole.is_some() || user_rule(name).is_empty()) && users.entries().len() > 0 {
+                for (dot, next) in users.entries() {
+                    if visited.insert((dot, next)) {
+                        pending.push((dot, next, label, has_begun));
+                    }
+                }
+            } else {
+                let (terminal, rule) = (label.to_owned(), user_rule(name).to_owned());
+                uses.push(Expectation { terminal, literal: None, rule, has_begun });
+            }
+        }
+        uses
     }
 
     /// An embedded grammar counts as one terminal.
@@ -80,7 +106,7 @@ impl Recognizer {
         for item in &scans {
             let terminal = self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned();
             let (rule, has_begun) = (self.rule_name(item).to_owned(), begun.binary_search(item).is_ok());
-            indices.push(found.index_of(Expectation { terminal, rule, has_begun }));
+            indices.push(found.index_of(Expectation { terminal, literal: None, rule, has_begun }));
         }
         for text in texts {
             let mut terminals = Vec::new();
@@ -98,8 +124,7 @@ impl Recognizer {
 
     /// The rule of the source that an item belongs to. Nonterminals that lowering adds are named after it.
     fn rule_name(&self, item: &Item) -> &str {
-        let name = &self.form.names[self.form.production_of(item.dot).lhs.index()];
-        name.split('.').next().unwrap_or(name)
+        user_rule(&self.form.names[self.form.production_of(item.dot).lhs.index()])
     }
 
     /// The kernel of a set and the continuations that it refers to, one item a line.
@@ -159,4 +184,9 @@ impl Recognizer {
             _ => String::new(),
         }
     }
+}
+
+/// The part of a rule's name that is the user's.
+fn user_rule(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
 }

@@ -322,7 +322,7 @@ impl<'a> KbnfTranslator<'a> {
 
     /// A reference to a rule for `limit!`, which is defined when all other rules are.
     fn limit(&mut self, symbol: Span, tokens: u32, span: Span) -> NodeId {
-        let name = format!("{}_{tokens}_tokens", self.ast.text(symbol));
+        let name = format!("{}.{tokens}_tokens", self.ast.text(symbol));
         let rule = self.builder.fresh_nonterminal(&name, span);
         self.limited.push(LimitedSymbol { rule, symbol, tokens, span });
         self.builder.reference(rule, span)

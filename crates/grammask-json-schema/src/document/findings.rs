@@ -90,14 +90,18 @@ impl Findings {
         self.reported.iter().copied()
     }
 
-    /// The locations in copies of enclosing schemas that correspond to `at`.
-    fn duplicates(&self, library: &Library<'_>, at: Location) -> Vec<Location> {
+    /// The locations in copies of enclosing schemas that correspond to `at`, at most `max`.
+    pub(crate) fn duplicates(&self, library: &Library<'_>, at: Location, max: usize) -> Vec<Location> {
         let mut found = Vec::new();
+        if self.copies.is_empty() {
+            return found;
+        }
         // The enclosing schemas, from the innermost.
         let mut steps: Vec<Location> = vec![at];
         while let Some(&schema) = steps.last() {
             let copies = self.copies.get(&schema).into_iter().flatten();
-            found.extend(copies.filter_map(|&copy| library.corresponding_location(&steps, copy)));
+            let copies = copies.filter_map(|&copy| library.corresponding_location(&steps, copy));
+            found.extend(copies.take(max - found.len()));
             match library.parent(schema) {
                 Some(parent) => steps.push(parent),
                 None => break,
@@ -110,7 +114,7 @@ impl Findings {
     pub(crate) fn copy_enforced_to_duplicates(&mut self, library: &Library<'_>) {
         let mut pending: Vec<Location> = self.enforced.iter().copied().collect();
         while let Some(at) = pending.pop() {
-            let duplicates = self.duplicates(library, at);
+            let duplicates = self.duplicates(library, at, usize::MAX);
             pending.extend(duplicates.into_iter().filter(|&other| self.enforced.insert(other)));
         }
     }
@@ -125,7 +129,7 @@ impl Findings {
         let mut copied = Vec::new();
         while let Some(&(code, at)) = all.get(next) {
             next += 1;
-            for other in self.duplicates(library, at) {
+            for other in self.duplicates(library, at, usize::MAX) {
                 if all.len() <= MAX_FINDINGS && self.reported.insert((code, other)) {
                     all.push((code, other));
                     copied.push((code, at, other));

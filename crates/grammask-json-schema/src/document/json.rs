@@ -131,17 +131,20 @@ impl Document {
         (value != self.root()).then(|| self.parents[value.index()])
     }
 
-    /// The JSON pointer of `value` as a URI fragment, with `#`. Cost: linear in the members and items of its ancestors.
+    /// The JSON pointer of `value` as a URI fragment, with `#`. Cost: logarithmic in the members and items of its ancestors.
     pub(crate) fn pointer(&self, value: ValueId) -> String {
         let mut steps = Vec::new();
         let mut at = value;
         while let Some(parent) = self.parent(at) {
             steps.push(match self.get(parent) {
-                Value::Object(members) => members
-                    .iter()
-                    .find(|(_, child)| *child == at)
-                    .map_or(String::new(), |(name, _)| name.replace('~', "~0").replace('/', "~1")),
-                Value::Array(items) => items.iter().position(|&item| item == at).unwrap_or(0).to_string(),
+                Value::Object(members) => {
+                    // Only the values of repeated names are out of order.
+                    let found = members.binary_search_by_key(&at, |(_, child)| *child).ok();
+                    let found = found.or_else(|| members.iter().position(|(_, child)| *child == at));
+                    found
+                        .map_or(String::new(), |index| members[index].0.replace('~', "~0").replace('/', "~1"))
+                }
+                Value::Array(items) => items.binary_search(&at).unwrap_or(0).to_string(),
                 _ => String::new(),
             });
             at = parent;

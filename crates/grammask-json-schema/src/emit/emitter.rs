@@ -7,7 +7,7 @@ use crate::emit::positions::ValuePosition;
 use crate::emit::punctuation::{Punctuation, PunctuationTable};
 use crate::emit::rules::{PartSequence, RuleId, RulePart, Rules, RulesCheckpoint, VALUE};
 use crate::emit::shared_residuals::SharedResiduals;
-use crate::keywords::{encoded_strings, regular_texts};
+use crate::keywords::{ScalarType, alternatives, described, encoded_strings, regular_texts};
 use crate::strings::string_encoding::EncodingKind;
 use crate::values::formula::{FormulaArena, truth};
 use crate::values::literals::ValueFormula;
@@ -53,6 +53,8 @@ pub(crate) struct Emitter {
 /// A rule to be defined: the values of `set` at `position`.
 struct PendingValue {
     set: ValueSet,
+    /// The constraint that the values satisfy, for descriptions: several constraints may have one set.
+    value: ValueFormula,
     position: ValuePosition,
     rule: RuleId,
 }
@@ -88,10 +90,11 @@ impl Emitter {
         root: ValueFormula,
     ) -> Result<RuleId, LimitExceeded> {
         let set = sets.of_formula(root)?;
-        let start = self.value_rule(set, ValuePosition::default());
-        while let Some(PendingValue { set, position, rule }) = self.pending.pop() {
+        let start = self.value_rule(set, root, ValuePosition::default());
+        while let Some(PendingValue { set, value, position, rule }) = self.pending.pop() {
             self.check_limits(sets)?;
-            let alternatives = self.alternatives(sets, set, position)?;
+            self.rules.enter(rule, sets.place_of(value));
+            let alternatives = self.alternatives(sets, set, value, position)?;
             self.rules.define(rule, alternatives);
         }
         Ok(start)
@@ -146,12 +149,12 @@ impl Emitter {
             return Ok(None);
         }
         if !set.has_containers() {
-            let mut texts = self.scalar_alternatives(sets, set)?;
+            let mut texts = self.scalar_alternatives(sets, set, value)?;
             if texts.len() == 1 {
                 return Ok(texts.pop());
             }
         }
-        Ok(Some(vec![RulePart::Rule(self.value_rule(set, position))]))
+        Ok(Some(vec![RulePart::Rule(self.value_rule(set, value, position))]))
     }
 
     /// A rule for `parts`: equal parts have the same rule.
@@ -165,17 +168,18 @@ impl Emitter {
 
     /// The punctuation of arrays and objects whose children are at `depth`.
     pub(crate) fn punctuation(&mut self, languages: &mut ScalarLanguages, depth: u32) -> Punctuation {
-        self.punctuation.at_depth(languages.automata.terms_mut(), &mut self.rules, depth)
+        let Self { rules, punctuation, .. } = self;
+        rules.without_place(|rules| punctuation.at_depth(languages.automata.terms_mut(), rules, depth))
     }
 
     /// The rule of the values of `set` at `position`.
-    fn value_rule(&mut self, set: ValueSet, position: ValuePosition) -> RuleId {
+    fn value_rule(&mut self, set: ValueSet, value: ValueFormula, position: ValuePosition) -> RuleId {
         if let Some(&rule) = self.value_rules.get(&(set, position)) {
             return rule;
         }
         let rule = self.rules.reserve(VALUE);
         self.value_rules.insert((set, position), rule);
-        self.pending.push(PendingValue { set, position, rule });
+        self.pending.push(PendingValue { set, value, position, rule });
         rule
     }
 
@@ -183,9 +187,10 @@ impl Emitter {
         &mut self,
         sets: &mut ValueSets<'_>,
         set: ValueSet,
+        value: ValueFormula,
         position: ValuePosition,
     ) -> Result<Vec<PartSequence>, LimitExceeded> {
-        let mut alternatives = self.scalar_alternatives(sets, set)?;
+        let mut alternatives = self.scalar_alternatives(sets, set, value)?;
         if let Some(depth) = self.punctuation.child_depth(position.depth) {
             let position = ValuePosition { depth, ..position };
             alternatives.extend((self.container_alternatives)(sets, self, set, position)?);
@@ -210,6 +215,7 @@ impl Emitter {
         &mut self,
         sets: &mut ValueSets<'_>,
         set: ValueSet,
+        value: ValueFormula,
     ) -> Result<Vec<PartSequence>, LimitExceeded> {
         let languages = &mut sets.languages;
         let has_numbers = !languages.is_empty(set.number.yes)?;
@@ -228,13 +234,19 @@ impl Emitter {
         literals.extend(numbers);
         let mut alternatives = Vec::new();
         if !literals.is_empty() {
-            alternatives.push(vec![RulePart::Text(terms.union(&literals))]);
+            let texts = terms.union(&literals);
+            self.rules.label(texts, || described_literals(sets, set, value, has_numbers));
+            alternatives.push(vec![RulePart::Text(texts)]);
         }
         for string in self.string_alternatives(sets, set.string)? {
             let terms = sets.languages.automata.terms_mut();
             let quote = terms.literal(b"\"");
             alternatives.push(match string {
-                RulePart::Text(string) => vec![RulePart::Text(terms.concat(&[quote, string, quote]))],
+                RulePart::Text(string) => {
+                    let texts = terms.concat(&[quote, string, quote]);
+                    self.rules.label(texts, || described(sets, value, ScalarType::String));
+                    vec![RulePart::Text(texts)]
+                }
                 other => vec![RulePart::Markup(quote), other, RulePart::Markup(quote)],
             });
         }
@@ -264,7 +276,7 @@ impl Emitter {
                 Some(ContentTexts::Media(grammar)) => RulePart::Media { grammar, tokens },
                 Some(ContentTexts::Json(value)) => {
                     let set = sets.of_formula(value)?;
-                    let rule = self.value_rule(set, ValuePosition::default());
+                    let rule = self.value_rule(set, value, ValuePosition::default());
                     self.json_contents.entry(rule).or_insert(value);
                     RulePart::Json { rule, tokens }
                 }
@@ -354,12 +366,26 @@ impl Emitter {
             return Ok(None);
         }
         let terms = sets.languages.automata.terms().clone();
-        let texts = inner.rules.to_grammar(terms, start, "", &[], sets.reader.limits)?;
+        let texts = inner.rules.to_grammar(terms, start, "", &sets.reader)?;
         let texts = texts.and_then(|texts| regular_texts(sets, &texts.grammar));
         let strings = texts.map(|texts| encoded_strings(sets, texts, Some(encoding))).transpose()?;
         self.regular_contents.insert(content, strings);
         Ok(strings)
     }
+}
+
+/// The description of null, the booleans and the numbers of a set.
+fn described_literals(
+    sets: &mut ValueSets<'_>,
+    set: ValueSet,
+    value: ValueFormula,
+    has_numbers: bool,
+) -> String {
+    let words = [(set.null, "null"), (set.booleans.truth, "true"), (set.booleans.falsehood, "false")];
+    let words = words.into_iter().filter(|(is_in_set, _)| *is_in_set).map(|(_, word)| word.to_owned());
+    let mut texts: Vec<String> = words.collect();
+    texts.extend(has_numbers.then(|| described(sets, value, ScalarType::Number)));
+    alternatives(texts)
 }
 
 /// The constraints of strings that are not regular.

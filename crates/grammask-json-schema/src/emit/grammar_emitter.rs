@@ -5,12 +5,13 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::rules::{RuleId, RulePart, Rules, SelectionBody, is_productive};
-use crate::options::MediaGrammar;
+use crate::document::resources::Location;
+use crate::values::schema_reader::SchemaReader;
 use grammask_automata::{TermId, Terms};
-use grammask_diagnostics::{LimitExceeded, Limits, Span};
+use grammask_diagnostics::{LimitExceeded, Span};
 use grammask_grammar::{
     EmbeddedId, EmbeddedTexts, Grammar, GrammarBuilder, NodeId, NonterminalId, PartId, Terminal,
-    ValueCondition, ValueEquality,
+    ValueCondition, ValueEquality, quote_bytes,
 };
 
 /// A grammar of emitted rules.
@@ -36,7 +37,7 @@ pub(super) struct GrammarEmitter<'r> {
     /// For each rule whether it derives a finite text.
     productive: Vec<bool>,
     start: RuleId,
-    media_grammars: &'r [MediaGrammar],
+    reader: &'r SchemaReader<'r>,
     builder: GrammarBuilder,
     /// The nonterminals of the rules reached so far.
     nonterminals: Vec<Option<NonterminalId>>,
@@ -46,6 +47,8 @@ pub(super) struct GrammarEmitter<'r> {
     /// The terminals of sequences of markup; `None` if the sequence is the empty text.
     markup_terminals: FxHashMap<Box<[TermId]>, Option<NodeId>>,
     contents: Vec<EmittedContent>,
+    /// Memo table of the places in names of rules.
+    places: FxHashMap<Location, Box<str>>,
 }
 
 impl<'r> GrammarEmitter<'r> {
@@ -56,12 +59,12 @@ impl<'r> GrammarEmitter<'r> {
         start: RuleId,
         terms: Terms,
         source: &str,
-        media_grammars: &'r [MediaGrammar],
+        reader: &'r SchemaReader<'r>,
     ) -> Self {
         Self {
             rules,
             start,
-            media_grammars,
+            reader,
             builder: GrammarBuilder::with_terms(source, terms),
             nonterminals: vec![None; productive.len()],
             productive,
@@ -69,16 +72,17 @@ impl<'r> GrammarEmitter<'r> {
             terminals: FxHashMap::default(),
             markup_terminals: FxHashMap::default(),
             contents: Vec::new(),
+            places: FxHashMap::default(),
         }
     }
 
     /// # Errors
     /// If the choices of a selection are hard to decide without the parts that derive no text.
-    pub(super) fn emit(mut self, limits: &Limits) -> Result<EmittedGrammar, LimitExceeded> {
+    pub(super) fn emit(mut self) -> Result<EmittedGrammar, LimitExceeded> {
         let start = self.nonterminal(self.start);
         while let Some(rule) = self.pending.pop() {
             let nonterminal = self.nonterminal(rule);
-            let body = self.body(rule, limits)?;
+            let body = self.body(rule)?;
             self.builder.define(nonterminal, body, Span::default());
         }
         Ok(EmittedGrammar { grammar: self.builder.finish(start), contents: self.contents })
@@ -89,17 +93,18 @@ impl<'r> GrammarEmitter<'r> {
         if let Some(known) = self.nonterminals[rule.index()] {
             return known;
         }
-        let name = match rule == self.start {
-            true => "start".to_owned(),
-            false => numbered(self.rules.kind(rule), rule.index()),
+        let place = match self.rules.place(rule) {
+            Some(place) => self.places.entry(place).or_insert_with(|| place_in_names(self.reader, place)),
+            None => "JSON",
         };
+        let name = numbered(place, self.rules.kind(rule), rule.index());
         let nonterminal = self.builder.nonterminal(&name, Span::default());
         self.nonterminals[rule.index()] = Some(nonterminal);
         self.pending.push(rule);
         nonterminal
     }
 
-    fn body(&mut self, rule: RuleId, limits: &Limits) -> Result<NodeId, LimitExceeded> {
+    fn body(&mut self, rule: RuleId) -> Result<NodeId, LimitExceeded> {
         let rules = self.rules;
         let mut choices = Vec::new();
         for parts in rules.alternatives(rule) {
@@ -107,13 +112,13 @@ impl<'r> GrammarEmitter<'r> {
         }
         match rules.selection(rule) {
             None => Ok(self.builder.choice(choices, Span::default())),
-            Some(body) => self.selection(body, limits),
+            Some(body) => self.selection(body),
         }
     }
 
-    fn selection(&mut self, body: &SelectionBody, limits: &Limits) -> Result<NodeId, LimitExceeded> {
+    fn selection(&mut self, body: &SelectionBody) -> Result<NodeId, LimitExceeded> {
         let keeps = |part: PartId| is_productive(&body.parts[part.index()], &self.productive);
-        let exceeded = || LimitExceeded::new("grammar_size", limits.grammar_size);
+        let exceeded = || LimitExceeded::new("grammar_size", self.reader.limits.grammar_size);
         let (selection, _) = body.selection.restricted(keeps).ok_or_else(exceeded)?;
         let parts: Vec<NodeId> = body.parts.iter().filter_map(|parts| self.sequence(parts)).collect();
         let separator = self.sequence(&[body.separator]);
@@ -196,11 +201,16 @@ impl<'r> GrammarEmitter<'r> {
         if term == self.builder.terms().epsilon() {
             return None;
         }
-        if self.builder.terms().word(term).is_some() {
+        if let [_] = markup {
             return Some(self.terminal(term));
         }
-        let label: String = markup.iter().filter_map(|part| self.rules.label_of(*part)).collect();
-        Some(self.builder.terminal(Terminal::Regular(term), &label, Span::default()))
+        let terms = self.builder.terms_so_far();
+        let label = |part: &TermId| match (terms.word(*part), self.rules.label_of(*part)) {
+            (Some(word), _) => String::from_utf8_lossy(&word).into_owned(),
+            (None, label) => label.unwrap_or_default().to_owned(),
+        };
+        let label: String = markup.iter().map(label).collect();
+        Some(self.labelled(term, &label))
     }
 
     /// The terminal of a content with a maximum number of tokens.
@@ -214,7 +224,7 @@ impl<'r> GrammarEmitter<'r> {
             }
         };
         let media_type = match content {
-            EmittedContent::Media(index) => self.media_grammars.get(index),
+            EmittedContent::Media(index) => self.reader.options.media_grammars.get(index),
             EmittedContent::Json(_) => None,
         };
         let label = match media_type {
@@ -229,24 +239,37 @@ impl<'r> GrammarEmitter<'r> {
         if let Some(&cached) = self.terminals.get(&term) {
             return cached;
         }
-        let node = if let Some(word) = self.builder.terms().word(term) {
-            self.builder.literal(&word, Span::default())
-        } else {
-            let label = match self.rules.label_of(term) {
-                Some(label) => label.to_owned(),
-                None => format!("#\"{}\"", self.builder.terms().display(term)),
-            };
-            self.builder.terminal(Terminal::Regular(term), &label, Span::default())
+        let label = match (self.rules.label_of(term), self.builder.terms().word(term)) {
+            (Some(label), _) => label.to_owned(),
+            (None, Some(word)) => quote_bytes(&word),
+            (None, None) => "text".to_owned(),
         };
+        let node = self.labelled(term, &label);
         self.terminals.insert(term, node);
         node
     }
+
+    /// The terminal of a term, which people call `label`.
+    fn labelled(&mut self, term: TermId, label: &str) -> NodeId {
+        let terminal = match self.builder.terms().word(term) {
+            Some(word) => Terminal::Literal(word.into()),
+            None => Terminal::Regular(term),
+        };
+        self.builder.terminal(terminal, label, Span::default())
+    }
 }
 
-/// A name followed by a number. Formatting would be most of the time of naming a rule.
-fn numbered(name: &str, number: usize) -> String {
-    let mut numbered = String::with_capacity(name.len() + 10);
-    numbered.push_str(name);
+/// The place of a schema in names of rules, where a full stop ends it.
+fn place_in_names(reader: &SchemaReader<'_>, schema: Location) -> Box<str> {
+    reader.places(schema).replace('.', "%2E").into()
+}
+
+/// The name of a rule of a kind of texts at a place. Formatting would be most of the time of naming a rule.
+fn numbered(place: &str, kind: &str, number: usize) -> String {
+    let mut numbered = String::with_capacity(place.len() + kind.len() + 10);
+    numbered.push_str(place);
+    numbered.push('.');
+    numbered.push_str(kind);
     let mut scale = 10_usize.pow(number.checked_ilog10().unwrap_or(0));
     while scale > 0 {
         numbered.push(char::from(b'0' + (number / scale % 10) as u8));

@@ -7,6 +7,7 @@ use crate::emit::rules::{RulePart, Rules};
 use crate::whitespace_pattern::white_space;
 use crate::{Separator, Whitespace};
 use grammask_automata::{ByteSet, TermId, Terms};
+use grammask_grammar::quote_bytes;
 
 /// The brackets of arrays, or of objects.
 #[derive(Clone, Copy, Debug)]
@@ -106,18 +107,18 @@ impl PunctuationTable {
         let gaps = self.gaps(terms, depth);
         let mut brackets = |open: &[u8], close: &[u8], kinds: [&'static str; 3]| {
             let [first, last] = [open, close].map(|bracket| terms.literal(bracket));
-            let (open, close) = (String::from_utf8_lossy(open), String::from_utf8_lossy(close));
+            let [open, close, empty] = [open, close, &[open, close].concat()].map(quote_bytes);
             Brackets {
                 open: part(terms, rules, kinds[0], &[first, gaps.first], &open),
                 close: part(terms, rules, kinds[1], &[gaps.last, last], &close),
-                empty: part(terms, rules, kinds[2], &[first, gaps.empty, last], &format!("{open}{close}")),
+                empty: part(terms, rules, kinds[2], &[first, gaps.empty, last], &empty),
             }
         };
         Punctuation {
             array: brackets(b"[", b"]", ["open_array", "close_array", "empty_array"]),
             object: brackets(b"{", b"}", ["open_object", "close_object", "empty_object"]),
-            comma: part(terms, rules, "comma", &[gaps.comma], ", "),
-            colon: part(terms, rules, "colon", &[gaps.colon], ": "),
+            comma: part(terms, rules, "comma", &[gaps.comma], r#"",""#),
+            colon: part(terms, rules, "colon", &[gaps.colon], r#"":""#),
         }
     }
 
@@ -187,6 +188,7 @@ fn natural_space(terms: &mut Terms) -> TermId {
 /// Punctuation with up to `max` characters of white space in each gap, counted by a shared rule.
 fn counted_by_rule(terms: &mut Terms, rules: &mut Rules, max: u32) -> Punctuation {
     let space = terms.bytes(white_space());
+    rules.label(space, || "white space".to_owned());
     let space = rules.add("space", [vec![RulePart::Text(space)]]);
     let spaces = RulePart::Repeat { rule: space, min: 0, max: Some(max) };
     let gap = RulePart::Rule(rules.add("gap", [vec![spaces]]));

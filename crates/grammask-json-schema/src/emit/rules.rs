@@ -9,10 +9,11 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use super::grammar_emitter::{EmittedGrammar, GrammarEmitter};
-use crate::options::MediaGrammar;
+use crate::document::resources::Location;
+use crate::values::schema_reader::SchemaReader;
 use grammask_automata::{TermId, Terms};
 use grammask_collections::graph::AdjacencyList;
-use grammask_diagnostics::{LimitExceeded, Limits};
+use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{Selection, ValueKind, ValueSupply};
 
 /// A rule in [`Rules`].
@@ -60,8 +61,10 @@ pub(crate) type PartSequence = Vec<RulePart>;
 
 #[derive(Debug)]
 struct EmittedRule {
-    /// The prefix of the rule's name.
+    /// The texts that the rule derives, for its name.
     kind: &'static str,
+    /// The schema of the value to which the texts belong.
+    place: Option<Location>,
     alternatives: Vec<PartSequence>,
     /// The body, in place of alternatives.
     selection: Option<SelectionBody>,
@@ -88,6 +91,8 @@ impl SelectionBody {
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     rules: Vec<EmittedRule>,
+    /// The place of new rules.
+    place: Option<Location>,
     size: usize,
     /// Display texts of languages, for the names of terminals.
     labels: FxHashMap<TermId, Box<str>>,
@@ -101,9 +106,28 @@ pub(crate) struct RulesCheckpoint {
 }
 
 impl Rules {
-    /// The prefix of a rule's name.
+    /// The kind of a rule's texts.
     pub(super) fn kind(&self, rule: RuleId) -> &'static str {
         self.rules[rule.index()].kind
+    }
+
+    /// The schema of the value to which the texts of a rule belong. Rules that values share have that of the first one.
+    pub(super) fn place(&self, rule: RuleId) -> Option<Location> {
+        self.rules[rule.index()].place
+    }
+
+    /// Sets the place of a rule, and of all rules that are added before the next call.
+    pub(super) fn enter(&mut self, rule: RuleId, place: Option<Location>) {
+        self.rules[rule.index()].place = place;
+        self.place = place;
+    }
+
+    /// Calls `add` to add rules without a place.
+    pub(super) fn without_place<T>(&mut self, add: impl FnOnce(&mut Self) -> T) -> T {
+        let place = self.place.take();
+        let added = add(self);
+        self.place = place;
+        added
     }
 
     /// The alternatives of a rule; none if it has a selection.
@@ -144,7 +168,7 @@ impl Rules {
 
     /// A new rule without alternatives.
     pub(crate) fn reserve(&mut self, kind: &'static str) -> RuleId {
-        self.rules.push(EmittedRule { kind, alternatives: Vec::new(), selection: None });
+        self.rules.push(EmittedRule { kind, place: self.place, alternatives: Vec::new(), selection: None });
         self.size += 1;
         RuleId(u32::try_from(self.rules.len() - 1).unwrap_or(u32::MAX))
     }
@@ -275,14 +299,13 @@ impl Rules {
         terms: Terms,
         start: RuleId,
         source: &str,
-        media_grammars: &[MediaGrammar],
-        limits: &Limits,
+        reader: &SchemaReader<'_>,
     ) -> Result<Option<EmittedGrammar>, LimitExceeded> {
         let productive = self.productive();
         match productive[start.index()] {
             true => {
-                let emitter = GrammarEmitter::new(self, productive, start, terms, source, media_grammars);
-                emitter.emit(limits).map(Some)
+                let emitter = GrammarEmitter::new(self, productive, start, terms, source, reader);
+                emitter.emit().map(Some)
             }
             false => Ok(None),
         }

@@ -6,6 +6,7 @@
 
 mod constants;
 mod content;
+mod description;
 mod item;
 mod member;
 mod scalar;
@@ -13,6 +14,8 @@ mod unevaluated;
 
 pub(crate) use constants::equal_to_any;
 pub(crate) use content::{encoded_strings, media_type, regular_texts};
+pub(crate) use description::{ScalarType, alternatives, described};
+pub(crate) use scalar::pattern_language;
 
 use crate::document::json::Value;
 use crate::document::keyword_names::misspelt_keyword;

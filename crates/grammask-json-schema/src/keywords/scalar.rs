@@ -143,7 +143,7 @@ fn pattern_at(
 }
 
 /// The language of the pattern `source`; `None`, with a finding at `place`, if it is not supported.
-pub(super) fn pattern_language(
+pub(crate) fn pattern_language(
     reader: &mut SchemaReader<'_>,
     languages: &mut ScalarLanguages,
     place: Location,

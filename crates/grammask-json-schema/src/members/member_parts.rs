@@ -25,7 +25,7 @@ pub(super) fn declared_member(
     let terms = languages.automata.terms_mut();
     let quote = terms.literal(b"\"");
     let key = terms.concat(&[quote, word, quote]);
-    emitter.rules.label(key, || quote_text(name));
+    emitter.rules.label(key, || format!("the member {}", quote_text(name)));
     let mut parts = vec![RulePart::Markup(key), shape.punctuation.colon];
     parts.extend(value);
     Ok(Some(parts))
@@ -53,7 +53,9 @@ pub(super) fn other_member(
     let Some(names) = names else { return Ok(None) };
     let terms = languages.automata.terms_mut();
     let quote = terms.literal(b"\"");
-    let name = RulePart::Text(terms.concat(&[quote, names, quote]));
+    let key = terms.concat(&[quote, names, quote]);
+    emitter.rules.label(key, || "the name of a member".to_owned());
+    let name = RulePart::Text(key);
     let name = match supply {
         None => name,
         Some(supply) => {

@@ -71,6 +71,20 @@ impl<'o> SchemaReader<'o> {
         }
     }
 
+    /// The pointers of a schema and of the first structurally equal ones, which share its translation.
+    pub(crate) fn places(&self, schema: Location) -> String {
+        const MAX_PLACES: usize = 3;
+        let mut places = self.findings.duplicates(&self.library, schema, MAX_PLACES);
+        places.push(schema);
+        places.sort_unstable();
+        places.dedup();
+        let mut pointers: Vec<String> = places.iter().map(|&place| self.library.pointer(place)).collect();
+        if pointers.len() > MAX_PLACES {
+            pointers[MAX_PLACES] = "other places".to_owned();
+        }
+        pointers.join(" or ")
+    }
+
     pub(crate) fn schema(&self, schema: Id<Schema>) -> Schema {
         *self.schemas.get(schema)
     }
@@ -134,7 +148,12 @@ impl<'o> SchemaReader<'o> {
 
     /// The target of the reference under `keyword` of the schema at `location`; `None`, with a finding, if it cannot
     /// be resolved.
-    fn reference_target(&mut self, location: Location, scope: Id<Scope>, keyword: &str) -> Option<Location> {
+    pub(crate) fn reference_target(
+        &mut self,
+        location: Location,
+        scope: Id<Scope>,
+        keyword: &str,
+    ) -> Option<Location> {
         let place = self.library.member(location, keyword)?;
         let Value::String(reference) = self.library.get(place) else {
             self.invalid(place, "expected a string: the URI of a schema");

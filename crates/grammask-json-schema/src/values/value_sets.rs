@@ -109,6 +109,15 @@ impl<'o> ValueSets<'o> {
         self.reader.satisfies(&mut self.formulas, location, scope)
     }
 
+    /// The first schema that a formula mentions, for descriptions.
+    pub(crate) fn place_of(&self, value: ValueFormula) -> Option<Location> {
+        let literals = self.formulas.values.literals(value);
+        literals.into_iter().find_map(|literal| match self.reader.schema(literal.schema) {
+            Schema::At(location, _) | Schema::Equal(location) => Some(location),
+            Schema::Null | Schema::Boolean(_) => None,
+        })
+    }
+
     /// All values.
     pub(crate) fn any(&self) -> ValueSet {
         ValueSet::any(&self.languages)

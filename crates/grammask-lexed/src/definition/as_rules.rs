@@ -54,6 +54,7 @@ impl LexedGrammar {
             definitions,
             start: self.start,
             source: Arc::from(""),
+            places: None,
         }
     }
 }

@@ -114,9 +114,13 @@ class ShapeEncoder(ABC):
         if not starts:
             self.diagnostics.unsupported(self.root.pointer, "no value is finite: each contains another one")
             return EMPTY
-        self.names = {shape: f"nested_{number}_{self.key}" for number, shape in enumerate(containers)}
+        # What follows the full stop makes a name unique, and is not shown.
+        places = {shape: shape.pointer.replace(".", "%2E") for shape in containers}
+        self.names = {
+            shape: f"{places[shape]}.{number}_{self.key}" for number, shape in enumerate(containers)
+        }
         parts = {self.names[shape]: self._body(shape) for shape in containers if shape in self.finite}
-        start = f"nested_{self.key}"
+        start = f".start_{self.key}"
         parts[start] = composition.choice(composition.reference(self.names[shape]) for shape in starts)
         return composition.rules(parts, start)
 
