@@ -13,7 +13,7 @@ use grammask_earley::masks::ContextFreeMasks;
 use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{
     CompletionStep, Descriptions, Effort, MaskCache, MaskOutcome, MaskRequest, MaskSource, MaskStrategy,
-    SetId, ShortestCompletions, Steps,
+    SetId, StateCompletions, Steps,
 };
 use grammask_grammar::{
     Clause, Grammar, GrammarBuilder, NodeId, PartId, PartOrder, Selection, Terminal, ValueCondition,

@@ -12,7 +12,7 @@ use grammask_vocabulary::{TokenId, Vocabulary};
 use crate::SetId;
 
 /// Shortest completions of states, and their bounds.
-pub trait ShortestCompletions {
+pub trait StateCompletions {
     /// The shortest completion of a state whose bytes are all tokens of the vocabulary by themselves, or named by the
     /// grammar; `None` if there is none, or if the search for it gives up. Of several shortest ones it is the same in
     /// every process, and so is giving up. The vocabulary is that for which the engine was made.

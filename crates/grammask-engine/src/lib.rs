@@ -9,7 +9,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `recognition` | [`Engine`] and its part [`Steps`]: states, and steps over bytes and tokens |
-//! | `completion` | [`ShortestCompletions`]: how a text can end soonest |
+//! | `completion` | [`StateCompletions`]: how a text can end soonest |
 //! | `value_states` | [`ValueStates`]: values that must differ from others, or repeat them |
 //! | `description` | [`Descriptions`]: states in the words of the grammar |
 //! | `spelling` | [`first_tokens()`]: how tokens spell a shortest completion |
@@ -46,7 +46,7 @@ mod walk;
 pub use anonymous_values::{AnonymousValues, CompletionDependence, EngineValueId};
 pub use bound_texts::{BoundTexts, UnboundedText};
 pub use completion::{
-    CompletionStep, Reach, ShortestCompletion, ShortestCompletions, TokenGrowth, TokenGrowths,
+    CompletionStep, Reach, ShortestCompletion, StateCompletions, TokenGrowth, TokenGrowths,
 };
 pub use description::{Descriptions, Expectation, FirstTerminals};
 pub use inside_terminal::{FollowingState, InsideTerminal};

@@ -5,12 +5,12 @@ use std::fmt;
 use grammask_collections::byte_set::ByteSet;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 
-use crate::{Descriptions, InsideTerminal, SetId, ShortestCompletions, TokenEvent, TokenMatch, ValueStates};
+use crate::{Descriptions, InsideTerminal, SetId, StateCompletions, TokenEvent, TokenMatch, ValueStates};
 
 /// A recogniser with interned states, shared by all texts under one grammar: all that engines compute about them.
-pub trait Engine: Steps + ShortestCompletions + ValueStates + Descriptions {}
+pub trait Engine: Steps + StateCompletions + ValueStates + Descriptions {}
 
-impl<E: Steps + ShortestCompletions + ValueStates + Descriptions> Engine for E {}
+impl<E: Steps + StateCompletions + ValueStates + Descriptions> Engine for E {}
 
 /// The states, and the steps between them.
 ///

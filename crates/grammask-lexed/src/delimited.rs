@@ -21,7 +21,7 @@ use crate::recognizer::{LexedRecognizer, RecognizerTables, Run};
 use grammask_collections::id_type;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_earley::recognizer::Recognizer;
-use grammask_engine::{CompletionStep, SetId, ShortestCompletions, Steps, ValueStates};
+use grammask_engine::{CompletionStep, SetId, StateCompletions, Steps, ValueStates};
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::Vocabulary;
 

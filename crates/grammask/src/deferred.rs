@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits};
 use grammask_engine::{
     Descriptions, Effort, ExitsRequest, Expectation, FirstTerminals, MaskCounts, MaskOutcome, MaskRequest,
-    MaskSource, PrecomputeBudget, Reach, SetId, ShortestCompletion, ShortestCompletions, Steps,
-    SuccessorGroups, TokenGrowths, TokensAndExits, ValueStates,
+    MaskSource, PrecomputeBudget, Reach, SetId, ShortestCompletion, StateCompletions, Steps, SuccessorGroups,
+    TokenGrowths, TokensAndExits, ValueStates,
 };
 use grammask_grammar::EmbeddedTexts;
 use grammask_lexed::{ByteClasses, LexedGrammar, LexedRecognizer, PreparedGrammar};
@@ -207,7 +207,7 @@ impl ValueStates for DeferredRecognizer {
     }
 }
 
-impl ShortestCompletions for DeferredRecognizer {
+impl StateCompletions for DeferredRecognizer {
     fn shortest_completion(
         &self,
         set: SetId,

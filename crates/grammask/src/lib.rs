@@ -96,7 +96,7 @@ pub use grammask_diagnostics::{Deadline, LimitExceeded, LimitOption, Limits, Req
 pub use grammask_engine::{
     CompletionStep, Descriptions, Effort, Engine, Expectation, Lexeme, LexerReading, MaskSource,
     MaskStrategy, OpenLexeme, ParseNode, ParseTree, PrecomputeBudget, Reach, SetId, ShortestCompletion,
-    ShortestCompletions, Steps, SuccessorGroups, TokenEvent, TokenGrowths, ValueStates,
+    StateCompletions, Steps, SuccessorGroups, TokenEvent, TokenGrowths, ValueStates,
 };
 pub use learned_masks::{MaskOrigin, mask_origin};
 pub use matcher::{Matcher, MatcherStep};

@@ -15,8 +15,7 @@ use grammask::lexing::{
 };
 use grammask::vocabulary::{TokenId, Vocabulary};
 use grammask::{
-    CompletionStep, Deadline, Descriptions, Limits, Reach, SetId, ShortestCompletion, ShortestCompletions,
-    Steps,
+    CompletionStep, Deadline, Descriptions, Limits, Reach, SetId, ShortestCompletion, StateCompletions, Steps,
 };
 use proptest::sample::select;
 use proptest::strategy::Strategy;

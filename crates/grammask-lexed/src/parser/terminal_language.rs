@@ -13,7 +13,7 @@ use crate::definition::grammar::{LexedGrammar, LexedSymbol};
 use grammask_diagnostics::{Deadline, GrammarError, LimitExceeded, Limits, Span};
 use grammask_earley::lowering::{NormalForm, lower};
 use grammask_earley::recognizer::Recognizer;
-use grammask_engine::{SetId, ShortestCompletions, Steps};
+use grammask_engine::{SetId, StateCompletions, Steps};
 use grammask_grammar::{GrammarBuilder, TerminalId};
 use grammask_vocabulary::Vocabulary;
 

@@ -31,7 +31,7 @@ use grammask_collections::state_table::MemoTransition;
 use grammask_diagnostics::{Deadline, LimitExceeded, Limits};
 use grammask_engine::{
     Descriptions, Expectation, FirstTerminals, LexerReading, Reach, SetId, ShortestCompletion,
-    ShortestCompletions, Steps, TokenGrowths, ValueStates,
+    StateCompletions, Steps, TokenGrowths, ValueStates,
 };
 use grammask_grammar::TerminalId;
 use grammask_vocabulary::Vocabulary;
@@ -318,7 +318,7 @@ impl ValueStates for LexedRecognizer {
     }
 }
 
-impl ShortestCompletions for LexedRecognizer {
+impl StateCompletions for LexedRecognizer {
     fn shortest_completion(
         &self,
         set: SetId,

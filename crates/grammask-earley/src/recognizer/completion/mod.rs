@@ -39,7 +39,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use grammask_diagnostics::{Deadline, LimitExceeded};
-use grammask_engine::{Reach, SetId, ShortestCompletion, ShortestCompletions, TokenGrowth, TokenGrowths};
+use grammask_engine::{Reach, SetId, ShortestCompletion, StateCompletions, TokenGrowth, TokenGrowths};
 use grammask_grammar::Terminal;
 use grammask_vocabulary::Vocabulary;
 
@@ -81,7 +81,7 @@ struct SetCompletion {
     longest: Length,
 }
 
-impl ShortestCompletions for Recognizer {
+impl StateCompletions for Recognizer {
     fn shortest_completion(
         &self,
         set: SetId,
