@@ -214,34 +214,33 @@ impl Matcher {
     /// # Errors
     /// When a limit is exceeded.
     pub fn explain_bytes(&self, bytes: &[u8]) -> Result<Option<TextRefusal>, GrammarError> {
-        let mut text = self.text_so_far();
-        let engine = self.cache().engine();
+        let (engine, deadline) = (self.cache().engine(), Deadline::of(self.cache().limits()));
         let over = |limit| self.cache().limit_error(limit);
-        let mut set = self.set();
-        for (position, &byte) in bytes.iter().enumerate() {
-            let next = match self.is_finished() {
-                true => None,
-                false => engine.step(set, byte).map_err(over)?,
-            };
-            let Some(next) = next else {
-                let position = text.len() + position;
-                text.extend_from_slice(bytes);
-                let expected = match self.is_finished() {
-                    true => Vec::new(),
-                    false => engine.expectations(set).map_err(over)?,
-                };
-                return Ok(Some(TextRefusal {
-                    place: self.compiled().place_of(&text, position),
-                    text: text.into(),
-                    position,
-                    ends_early: false,
-                    could_end: engine.is_complete(set),
-                    expected,
-                }));
-            };
-            set = next;
+        let read = match self.is_finished() {
+            true => Err(0),
+            false => engine.step_all(self.set(), bytes, &deadline).map_err(over)?,
+        };
+        let position = match read {
+            Err(position) if !bytes.is_empty() => position,
+            Ok(_) | Err(_) => return Ok(None),
+        };
+        let mut expected = Vec::new();
+        let before = engine.step_all(self.set(), &bytes[..position], &deadline).map_err(over)?;
+        let set = before.unwrap_or_else(|_| self.set());
+        if !self.is_finished() {
+            expected = engine.expectations(set).map_err(over)?;
         }
-        Ok(None)
+        let mut text = self.text_so_far();
+        let position = text.len() + position;
+        text.extend_from_slice(bytes);
+        Ok(Some(TextRefusal {
+            place: self.compiled().place_of(&text, position),
+            text: text.into(),
+            position,
+            ends_early: false,
+            could_end: engine.is_complete(set),
+            expected,
+        }))
     }
 
     /// The bytes of the text so far, without those of a dropped history.
