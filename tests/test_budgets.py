@@ -293,6 +293,28 @@ def test_ample_budgets_change_nothing() -> None:
     assert limited.budget == 2000 - limited.step_count
 
 
+WORD_TWICE = Grammar.from_kbnf('start ::= bind!(word, #"[a-z]+") " " same!(word);')
+
+
+@pytest.mark.parametrize(
+    ("grammar", "reason"),
+    [
+        (
+            Grammar.from_json_schema(
+                {"type": "array", "items": {"type": "string"}, "not": {"uniqueItems": True}}
+            ),
+            "some of its values must repeat others",
+        ),
+        (WORD_TWICE.limited(max_tokens=50) + ".", "inside a part with a maximum number of tokens"),
+        (WORD_TWICE.encoded("json-string"), "compared decoded"),
+    ],
+)
+def test_a_refused_budget_names_its_reason(grammar: Grammar, reason: str) -> None:
+    matcher = grammar.compile(Vocabulary.default()).matcher()
+    with pytest.raises(grammask.UnsupportedGrammar, match=reason):
+        matcher.budget = 400
+
+
 # What programs open, and white space.
 OPENERS = [
     *(
