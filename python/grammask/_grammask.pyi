@@ -30,6 +30,7 @@ __all__ = [
     "Parser",
     "SchemaOptions",
     "StreamliningReport",
+    "TextExplanation",
     "Vocabulary",
     "apply_mask_row",
     "check_limits",
