@@ -8,6 +8,7 @@ class Point:
     x: int
 
 
-assert_type(grammask.generate("demo", "A point: ", Point), Point)
-assert_type(grammask.generate("demo", "Numbers: ", list[int], key_order="any"), list[int])
-assert_type(grammask.generate("demo", "JSON: ", grammask.Grammar.bundled("json")), str)
+def check_types_of_generated_values() -> None:
+    assert_type(grammask.generate("demo", "A point: ", Point), Point)
+    assert_type(grammask.generate("demo", "Numbers: ", list[int], key_order="any"), list[int])
+    assert_type(grammask.generate("demo", "JSON: ", grammask.Grammar.bundled("json")), str)

@@ -275,7 +275,7 @@ def test_explanations_and_forced_text() -> None:
     assert matcher.accept_bytes(b"x=[==[ text")
     assert "LONG" in str(matcher.explain(256))
     assert matcher.accept_bytes(b"]==]")
-    assert "SEMICOLON" in str(matcher.explain(ord("x")))
+    assert '";" in start' in str(matcher.explain(ord("x")))
     shell = read("shell").compile(BYTES).matcher()
     assert shell.accept_bytes(b"x <<")
     assert "HERE" in str(shell.explain(ord("\n")))

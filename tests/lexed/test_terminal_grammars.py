@@ -251,7 +251,7 @@ def test_what_cannot_be_a_terminal(reader: str, data: Grammar, message: str) -> 
 )
 def test_the_check_of_a_terminal_keeps_to_the_limits(data: Grammar) -> None:
     start = time.process_time()
-    with pytest.raises(grammask.LimitExceeded, match=r"`time`|`memory_bytes`"):
+    with pytest.raises(grammask.LimitExceeded, match=r"`seconds`|`memory_bytes`"):
         Grammar.from_kbnf(
             KBNF, lexer="contextual", terminals={"DATA": data}, limits=grammask.Limits(seconds=0.1)
         )
