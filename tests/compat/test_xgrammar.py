@@ -1137,6 +1137,16 @@ def test_temperatures_as_theirs(kind: str, text: str) -> None:
             made = [matcher.fork() for matcher in made]
 
 
+def test_temperatures_of_equal_names_in_a_composition() -> None:
+    part = ours.Grammar.from_ebnf('root ::= "a" v\nv[temperature=0.5] ::= "x" "y"')
+    matcher = ours.GrammarMatcher(compiler(ours).compile_grammar(ours.Grammar.concat(part, part)))
+    temperatures = []
+    for letter in "axyax":
+        assert matcher.accept_string(letter)
+        temperatures.append(matcher.temperature)
+    assert temperatures == [0.5, 0.5, None, 0.5, 0.5]
+
+
 def test_temperatures_of_nested_grammars_batches_and_drafts() -> None:
     named = ours.Grammar.from_lark('start[temperature=0.25]: "x"')
     grammar = ours.Grammar.from_lark(

@@ -215,7 +215,7 @@ class RuleCaptures:
 
 def _names(grammar: _grammask.Grammar, rule: CapturedRule) -> list[str]:
     """Returns the names of a rule in a grammar: those of its copies for each context, or its own."""
-    marked = re.compile(re.escape(rule.name) + r"\[capture\](?:_[0-9]+)?")
+    marked = re.compile(re.escape(rule.name) + r"\[capture\](?:\.[0-9]+)?")
     return [name for name in grammar.rule_names if marked.fullmatch(name)] or [rule.name]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RuleTemperatures", "TemperatureReader"]
 
-_NAME = re.compile(r".*\[temperature=(?P<value>[^\]]*)\](?:_[0-9]+)?", re.DOTALL)
+_NAME = re.compile(r".*\[temperature=(?P<value>[^\]]*)\](?:\.[0-9]+)?", re.DOTALL)
 """A composition adds a number to a name that it has already."""
 
 
