@@ -38,7 +38,7 @@ const COUNTED: &str = ".counted";
 
 /// The label of the terminal for which the pass made a rule; `None` for rules that it did not make.
 pub(crate) fn whole_terminal(rule: &str) -> Option<&str> {
-    rule.find(COUNTED).map(|end| &rule[..end])
+    rule.rfind(COUNTED).map(|end| &rule[..end])
 }
 
 /// Splits terminals with large counters.
