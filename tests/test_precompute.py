@@ -155,3 +155,21 @@ def test_a_rule_of_thousands_of_symbols() -> None:
     assert matcher.allowed_ids().tolist() == [0, 4]
     assert matcher.accept(4)
     assert matcher.allowed_ids().tolist() == [2, 6]
+
+
+def test_states_of_terminals_come_first() -> None:
+    """Whatever surrounds them: masks in a pattern behind many members cost no walk."""
+    members = {f"m{number}": {"type": "integer"} for number in range(50)}
+    schema = {
+        "type": "object",
+        "properties": {**members, "path": {"type": "string", "pattern": r"^[a-z]+(-[a-z]+)*\.php$"}},
+        "required": ["path"],
+    }
+    vocabulary = grammask.Vocabulary.default()
+    compiled = grammask.Grammar.from_json_schema(schema).compile(vocabulary, cache=False)
+    compiled.precompute(60)
+    matcher = compiled.matcher()
+    assert matcher.accept_bytes(b'{"path": "a-b')
+    before = vocabulary.cache_bytes
+    matcher.mask()
+    assert vocabulary.cache_bytes - before < 1000

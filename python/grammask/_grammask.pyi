@@ -1018,16 +1018,19 @@ class CompiledGrammar:
         progress: Callable[[int, int], object] | None = None,
         *,
         seconds: float | None = None,
+        until_first_token: bool = False,
     ) -> int:
         """Fill the caches in advance.
 
-        For a context-free grammar these are masks, in order of distance from the beginning of a text. For a lexed
-        grammar they are the parts of which masks consist: for each lexer state, in order of the frequency of the
-        tokens that end in it, the legal tokens for every stack of the parser. That takes seconds for a programming
-        language, and uses up to a quarter of ``Limits.memory_bytes``; afterwards masks of new texts cost little more
-        than cached ones. With ``seconds=0.5`` the most frequent states are done, and the 99th percentile of the time
-        per token of new texts is halved. For languages with indentation, lines outside of blocks are covered. Lexed
-        grammars without LALR(1) tables are treated like context-free ones.
+        For a context-free grammar these are the states of terminals, such as patterns and comments, and then masks, in
+        the order in which texts are likely to reach them. For a lexed grammar they are the parts of which masks
+        consist: for each lexer state, in order of the frequency of the tokens that end in it, the legal tokens for
+        every stack of the parser. That takes seconds for a programming language, and uses up to a quarter of
+        ``Limits.memory_bytes``; afterwards masks of new texts cost little more than cached ones. With ``seconds=0.5``
+        the most frequent states are done, and the 99th percentile of the time per token of new texts is halved. For
+        languages with indentation, lines outside of blocks are covered. Lexed grammars without LALR(1) tables are
+        treated like context-free ones. Hosts call this for each grammar on another thread, for 20 ms or
+        ``GRAMMASK_PREPARE_MS``.
 
         Args:
             max_sets: Maximum number of states: of texts, or of the lexer. By default 1,000 for a context-free grammar,
@@ -1035,6 +1038,7 @@ class CompiledGrammar:
             progress: Called periodically with (states done, states known so far, at most ``max_sets``); stops the call
                 if it returns False. :func:`grammask.progress_bar` draws a bar on the terminal.
             seconds: Time limit, checked every few milliseconds. None: no limit.
+            until_first_token: Whether the call ends when a matcher of the grammar accepts a token.
 
         Returns:
             The number of states that were completed. It is less than ``max_sets`` if the grammar has fewer, or for a

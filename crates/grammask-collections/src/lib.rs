@@ -11,6 +11,7 @@
 //! | [`measured_size`] | the size of data behind a lock, without waiting for it |
 //! | [`byte_set`] | sets of bytes |
 //! | [`graph`] | strongly connected components |
+//! | [`likely_first`] | the order in which random walks reach the states of an automaton |
 //! | [`id_type!`] | id newtypes |
 //!
 //! Two requirements explain the choices. A mask is computed while another thread may extend the same tables, so readers
@@ -23,6 +24,7 @@ pub mod byte_set;
 pub mod graph;
 mod id_type;
 pub mod incremental_hash_table;
+pub mod likely_first;
 pub mod measured_size;
 pub mod reserve;
 pub mod segmented_array;

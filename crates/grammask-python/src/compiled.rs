@@ -188,13 +188,15 @@ impl PyCompiledGrammar {
 
     /// Fill the caches in advance.
     ///
-    /// For a context-free grammar these are masks, in order of distance from the beginning of a text. For a lexed
-    /// grammar they are the parts of which masks consist: for each lexer state, in order of the frequency of the
-    /// tokens that end in it, the legal tokens for every stack of the parser. That takes seconds for a programming
-    /// language, and uses up to a quarter of ``Limits.memory_bytes``; afterwards masks of new texts cost little more
-    /// than cached ones. With ``seconds=0.5`` the most frequent states are done, and the 99th percentile of the time
-    /// per token of new texts is halved. For languages with indentation, lines outside of blocks are covered. Lexed
-    /// grammars without LALR(1) tables are treated like context-free ones.
+    /// For a context-free grammar these are the states of terminals, such as patterns and comments, and then masks, in
+    /// the order in which texts are likely to reach them. For a lexed grammar they are the parts of which masks
+    /// consist: for each lexer state, in order of the frequency of the tokens that end in it, the legal tokens for
+    /// every stack of the parser. That takes seconds for a programming language, and uses up to a quarter of
+    /// ``Limits.memory_bytes``; afterwards masks of new texts cost little more than cached ones. With ``seconds=0.5``
+    /// the most frequent states are done, and the 99th percentile of the time per token of new texts is halved. For
+    /// languages with indentation, lines outside of blocks are covered. Lexed grammars without LALR(1) tables are
+    /// treated like context-free ones. Hosts call this for each grammar on another thread, for 20 ms or
+    /// ``GRAMMASK_PREPARE_MS``.
     ///
     /// Args:
     ///     max_sets: Maximum number of states: of texts, or of the lexer. By default 1,000 for a context-free grammar,
@@ -202,6 +204,7 @@ impl PyCompiledGrammar {
     ///     progress: Called periodically with (states done, states known so far, at most ``max_sets``); stops the call
     ///         if it returns False. :func:`grammask.progress_bar` draws a bar on the terminal.
     ///     seconds: Time limit, checked every few milliseconds. None: no limit.
+    ///     until_first_token: Whether the call ends when a matcher of the grammar accepts a token.
     ///
     /// Returns:
     ///     The number of states that were completed. It is less than ``max_sets`` if the grammar has fewer, or for a
@@ -210,13 +213,14 @@ impl PyCompiledGrammar {
     /// Raises:
     ///     LimitExceeded: A limit was exceeded; the caches keep the results so far.
     ///     ValueError: ``seconds`` is negative or not a number.
-    #[pyo3(signature = (max_sets=None, progress=None, *, seconds=None))]
+    #[pyo3(signature = (max_sets=None, progress=None, *, seconds=None, until_first_token=false))]
     fn precompute(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = optional_count)] max_sets: Option<usize>,
         progress: Option<Py<PyAny>>,
         seconds: Option<f64>,
+        until_first_token: bool,
     ) -> PyResult<usize> {
         let time = seconds.map(Duration::try_from_secs_f64).transpose();
         let time = time.map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
@@ -231,6 +235,9 @@ impl PyCompiledGrammar {
         let (mut failure, mut calls) = (None, 0);
         let result = py.outside_forks(|| {
             let finished = cache.precompute(max_sets, time, |done, known| {
+                if until_first_token && cache.has_begun() {
+                    return false;
+                }
                 // A report acquires the interpreter lock.
                 calls += 1;
                 if calls % CALLS_PER_REPORT != 1 {

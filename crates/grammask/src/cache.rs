@@ -4,17 +4,19 @@
 //! limit, the compiled grammar begins fresh ones: each matcher migrates at its next token by reading its text again,
 //! and the old caches are dropped with the last matcher that uses them.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use web_time::Instant;
 
 use crate::budget::{BudgetStatistics, CostCache};
 use crate::deferred::{DeferredGrammar, DeferredRecognizer};
 use crate::embedded::engines_of;
 use crate::options::{CompileOptions, EndMode, MaskStatistics};
+use grammask_collections::byte_set::ByteSet;
+use grammask_collections::likely_first::{LikelyFirst, common_bytes};
 use grammask_diagnostics::{Code, Deadline, Diagnostic, GrammarError, LimitExceeded, Limits, Request};
 use grammask_earley::lowering::NormalForm;
 use grammask_earley::masks::ContextFreeMasks;
@@ -188,6 +190,8 @@ pub struct GrammarCache {
     counts_tokens: bool,
     /// Whether the grammar names or counts tokens.
     reads_tokens: bool,
+    /// Whether a matcher has accepted a token.
+    has_begun: AtomicBool,
     /// Memory, in bytes, above which the grammar begins fresh caches. 0 after a text has exceeded the memory limit: then
     /// the present ones are of no use to other texts.
     soft_limit: AtomicUsize,
@@ -229,6 +233,7 @@ impl GrammarCache {
             options: options.clone(),
             text,
             end_mask,
+            has_begun: AtomicBool::new(false),
             soft_limit: AtomicUsize::new(options.limits.memory_bytes / 2),
             reported_growth: AtomicUsize::new(NOT_REPORTED),
         }
@@ -247,7 +252,7 @@ impl GrammarCache {
     /// Computes masks before any text is read, until `max_states` states are finished, `time` has passed, or
     /// `proceed(finished, discovered)` returns false. Returns the number of finished states.
     ///
-    /// The states of a context-free grammar are its Earley sets in breadth-first order; `None` means 1,000 of them.
+    /// The states of a context-free grammar are its Earley sets, likely ones first; `None` means 1,000 of them.
     /// The states of a lexed grammar are its lexer configurations, each for every stack of the parser; `None` means
     /// all, and they take at most a quarter of `Limits::memory_bytes`.
     ///
@@ -277,27 +282,48 @@ impl GrammarCache {
         }
     }
 
-    /// Computes the masks of states in breadth-first order.
+    /// Whether a text has begun: a matcher has accepted a token.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.has_begun.load(Ordering::Relaxed)
+    }
+
+    /// Records that a matcher has accepted a token.
+    pub(crate) fn begin_text(&self) {
+        // Threads that only read share the cache line.
+        if !self.has_begun() {
+            self.has_begun.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Computes the masks of states in the order in which texts are likely to reach them.
     fn precompute_sets(
         &self,
         max_states: usize,
         proceed: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<usize, GrammarError> {
-        let mut sets = vec![self.engine.start()];
-        let mut discovered: FxHashSet<SetId> = sets.iter().copied().collect();
+        let engine = &*self.engine;
+        let mut bytes_of_class = vec![ByteSet::EMPTY; engine.byte_of_class().len()];
+        for (byte, &class) in (0..=u8::MAX).zip(engine.class_of_byte()) {
+            bytes_of_class[usize::from(class)].insert(byte);
+        }
+        let bytes_of_class: Vec<f64> = bytes_of_class.into_iter().map(common_bytes).collect();
+        let mut states = LikelyFirst::new([engine.start()]);
         let mut finished = 0;
-        while let Some(&set) = sets.get(finished) {
-            if finished >= max_states || !proceed(finished, sets.len()) {
+        while let Some(set) = states.peek() {
+            if finished >= max_states || !proceed(finished, states.discovered()) {
                 break;
             }
             match self.mask(set) {
                 Err(error) if error.code() != Code::DeadEnd => return Err(error),
                 _ => finished += 1,
             }
-            for &byte in self.engine.byte_of_class() {
-                let next = self.engine.step(set, byte).map_err(|limit| self.limit_error(limit))?;
-                sets.extend(next.filter(|&next| discovered.insert(next)));
+            let mut targets = Vec::new();
+            for (&byte, &bytes) in engine.byte_of_class().iter().zip(&bytes_of_class) {
+                let next = engine.step(set, byte).map_err(|limit| self.limit_error(limit))?;
+                targets.extend(next.map(|next| (next, bytes)));
             }
+            states.visit(set, targets);
         }
         Ok(finished)
     }

@@ -195,6 +195,7 @@ impl Matcher {
         self.migrate_to_fresh_cache()?;
         let next = self.next_state(self.state, token)?;
         if let Some(next) = next {
+            self.cache.begin_text();
             self.history.push(HistoryEntry { before: self.state, accepted: Accepted::Token(token) });
             self.state = next;
         }

@@ -17,6 +17,7 @@ from grammask.integrations.drafts import Drafter
 from grammask.language_models import DraftVerifier, LanguageModel, open_model
 from grammask.language_models.generation import Step, generate, is_text_of
 from grammask.language_models.remote import NoFittingContinuation, RemoteModel
+from grammask.preparation import prepare
 from grammask.trace import Trace
 from grammask.vocabulary import Vocabulary
 
@@ -168,6 +169,7 @@ def _write_locally(
     has_lines: bool,
 ) -> tuple[list[Step], bool]:
     """Generates with masks; returns the tokens, and whether the text is finished."""
+    prepare(compiled)
     matcher = compiled.matcher()
     steps: list[Step] = []
     for step in generate(

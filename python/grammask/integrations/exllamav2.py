@@ -8,6 +8,7 @@ from exllamav2.generator.filters.base import ExLlamaV2Filter
 
 from grammask.integrations.serving.row_tracking import check_compiled
 from grammask.masks import apply_mask
+from grammask.preparation import prepare
 
 if TYPE_CHECKING:
     from grammask._grammask import CompiledGrammar
@@ -44,6 +45,7 @@ class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
         """
         super().__init__(model, tokenizer)
         check_compiled(compiled)
+        prepare(compiled)
         self._matcher = compiled.matcher(max_tokens=max_tokens)
         self._mask: Any = None
 

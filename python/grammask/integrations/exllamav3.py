@@ -8,6 +8,7 @@ import torch
 from exllamav3.generator.filter.filter import Filter
 
 from grammask.integrations.serving.row_tracking import check_compiled
+from grammask.preparation import prepare
 
 if TYPE_CHECKING:
     from grammask._grammask import CompiledGrammar, Matcher
@@ -56,6 +57,7 @@ class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
         """
         super().__init__(tokenizer, trigger_token, prefix_str, eos_after_completed)
         check_compiled(compiled)
+        prepare(compiled)
         self._matcher: Matcher = compiled.matcher(max_tokens=max_tokens)
         self._mask = torch.zeros((1, -(-compiled.vocabulary_size // 32)), dtype=torch.int32, device="cpu")
         self.reset()

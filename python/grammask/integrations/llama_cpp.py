@@ -16,6 +16,7 @@ from grammask.errors import GrammarError
 from grammask.integrations.drafts import MAX_FORCED, Drafter
 from grammask.integrations.serving.row_tracking import TrackedRow, check_budget
 from grammask.masks import apply_mask
+from grammask.preparation import prepare
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,6 +66,7 @@ class GrammarLogitsProcessor:
                 "read it with Vocabulary.from_gguf, or give size= if the model's is padded"
             )
             raise ValueError(msg)
+        prepare(compiled)
         self._compiled = compiled
         self._llama = llama
         self._max_tokens = max_tokens

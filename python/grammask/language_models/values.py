@@ -13,6 +13,7 @@ from grammask.arguments import check_type, listed
 from grammask.grammar import Grammar
 from grammask.language_models import LanguageModel, open_model
 from grammask.language_models.generation import generate as generate_steps
+from grammask.preparation import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -125,7 +126,9 @@ def generate(
             raise ValueError(msg)
     grammar, value_of = _grammar_of(type, options)
     opened = _opened(model, seed)
-    matcher = grammar.compile(opened.vocabulary, end="eos" if opened.vocabulary.eos else "eager").matcher()
+    compiled = grammar.compile(opened.vocabulary, end="eos" if opened.vocabulary.eos else "eager")
+    prepare(compiled)
+    matcher = compiled.matcher()
     tokens = opened.encode(prompt) if isinstance(prompt, str) else opened.encode_chat(prompt)
     steps = generate_steps(
         matcher,

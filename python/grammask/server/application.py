@@ -31,6 +31,7 @@ from grammask.integrations.serving.request_budget import BudgetPolicy
 from grammask.language_models import DraftVerifier, PromptTooLong, free_context
 from grammask.language_models.generation import generate
 from grammask.mask_directory import MaskDirectory
+from grammask.preparation import prepare
 from grammask.server import playground, requests
 from grammask.server.answers import Answer, Chunks, StopText, error_of
 from grammask.server.messages import messages_of
@@ -400,6 +401,7 @@ class _Server:
         if self._directory is not None:
             return self._directory.compile(grammar, self._model.vocabulary).matcher()
         compiled = grammar.compile(self._model.vocabulary, limits=self._limits, cache=default_compile_cache)
+        prepare(compiled)
         return compiled.matcher()
 
     async def _learning(

@@ -28,6 +28,7 @@ mod embedded_masks;
 mod equivalence_cache;
 mod fixpoint;
 mod positions;
+mod precompute;
 mod recall;
 mod source;
 mod successor_groups;

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use grammask_collections::measured_size::MeasuredSize;
 use grammask_diagnostics::{Deadline, LimitExceeded};
 use grammask_engine::{
-    Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, SetId, Steps, SuccessorGroups,
-    walk,
+    Effort, MaskCounts, MaskOutcome, MaskRequest, MaskSource, MaskStrategy, PrecomputeBudget, SetId, Steps,
+    SuccessorGroups, walk,
 };
 use grammask_vocabulary::{LiveTokens, Mask, TokenId, Vocabulary};
 
@@ -27,7 +27,7 @@ use grammask_grammar::EmbeddedId;
 #[derive(Debug)]
 pub struct ContextFreeMasks {
     recognizer: Arc<Recognizer>,
-    summaries: Mutex<RuleSummaries>,
+    pub(super) summaries: Mutex<RuleSummaries>,
     measured: MeasuredSize,
     /// The masks of the embedded grammars. Those with one engine share them.
     embedded: Vec<Arc<EmbeddedMasks>>,
@@ -305,6 +305,18 @@ impl MaskSource for ContextFreeMasks {
         let sources = self.sources(vocabulary, usize::MAX);
         let plans = within_budget(RuleSummaries::default().plans(&mut reader, sources, deadline))?;
         Ok(plans.unwrap_or_else(|| "walk along the trie: composing takes too much work\n".to_owned()))
+    }
+
+    /// Computes the summaries of terminals, the slow part of first masks; masks are left to the caller.
+    fn precompute(
+        &self,
+        vocabulary: &Vocabulary,
+        budget: PrecomputeBudget,
+        proceed: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Option<usize>, LimitExceeded> {
+        let sources = self.sources(vocabulary, budget.max_bytes);
+        let is_stopped = self.precompute_terminals(sources, budget, proceed)?;
+        Ok(is_stopped.then_some(0))
     }
 
     fn counts(&self) -> MaskCounts {

@@ -15,6 +15,7 @@ import numpy as np
 
 from grammask.diagnostics import error_diagnostic
 from grammask.errors import DeadEnd, GrammarError
+from grammask.preparation import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -48,6 +49,7 @@ class RequestMatcher:
     def __init__(
         self, compiled: CompiledGrammar, vocabulary: Vocabulary, end_tokens: Collection[int] | None = None
     ) -> None:
+        prepare(compiled)
         self._matcher: Matcher = compiled.matcher()
         self._size = vocabulary.size
         own = frozenset(vocabulary.eos)

@@ -18,6 +18,7 @@ import numpy as np
 from grammask._grammask import CompiledGrammar
 from grammask.errors import GrammarError, LimitExceeded
 from grammask.masks import step_batch
+from grammask.preparation import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -353,6 +354,8 @@ class RecentBatches:
 
     def __init__(self, grammars: Sequence[CompiledGrammar | None], *, max_tokens: int | None = None) -> None:
         check_budget(grammars, max_tokens)
+        for compiled in filter(None, grammars):
+            prepare(compiled)
         self._grammars = grammars
         self._max_tokens = max_tokens
         self._batches: deque[TrackedBatch] = deque(maxlen=MAX_BATCHES)
