@@ -42,10 +42,12 @@ WASM_SOURCES := $(wildcard crates/grammask-wasm/npm/* xtask/wasm/Cargo.* xtask/w
 # Tests of other people's interfaces. Elsewhere the marker `hosts` has the tests that need torch, transformers or xgrammar.
 HOST_FOLDERS := tests/compat tests/formatron tests/integrations
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+# What a wheel is tested with where nothing else is installed; needs pytest and hypothesis.
+CORE_TESTS := tests/conformance tests/kbnf tests/test_batches.py tests/test_import.py tests/test_matcher.py
 # The same features of dependencies as the extension has, so that what is compiled for one is there for the other.
 CARGO_TEST := $(CARGO) test --workspace --exclude grammask-wasm --quiet
 
-.PHONY: help demo check test test-hosts wasm playground test-browser test-engines test-freethreaded test-peers bench record profile grammars figures lint msrv deny docs build clean
+.PHONY: help demo check test test-package test-hosts counts release-check wasm playground test-browser test-engines test-freethreaded test-peers bench record profile grammars figures lint msrv deny docs build clean
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name purpose; do printf 'make %-18s %s\n' "$$name" "$$purpose"; done
@@ -61,6 +63,9 @@ test: $(TESTED) lint ## all lints and tests of grammask itself
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy.stubtest grammask._grammask
 	$(PYTEST) -m "not hosts" $(HOST_FOLDERS:%=--ignore=%) --ignore=tests/wasm
+
+test-package: ## the core tests with PYTHON, where a wheel is installed
+	$(PYTHON) -m pytest $(CORE_TESTS)
 
 # Four gigabytes the first time: torch brings CUDA's libraries.
 test-hosts: $(PACKAGE) $(HOSTS) ## tests that need torch, transformers or xgrammar, and those of compatible modules
@@ -156,6 +161,14 @@ docs: $(PACKAGE) $(DOCUMENTATION) $(PLAYGROUND) ## the documentation site and th
 
 build: $(DEVELOPMENT) $(COUNTS) $(PLAYGROUND) ## a wheel, in dist/
 	$(OPTIMISED) $(BIN)/python -m maturin build --release --strip --out dist
+
+release-check: $(DEVELOPMENT) $(PLAYGROUND) ## what must hold before a version is tagged; writes the archives to dist/
+	rm -rf dist
+	$(BIN)/python -m maturin sdist --quiet --out dist
+	$(OPTIMISED) $(BIN)/python -m maturin build --quiet --release --out dist
+	$(BIN)/python xtask/release_check.py dist
+
+counts: $(COUNTS) ## decompresses the counts for profile-guided optimisation
 
 clean: ## removes everything that was built or installed
 	rm -rf .venv .venv-engines .venv-freethreaded dist target
