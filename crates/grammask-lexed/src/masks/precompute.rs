@@ -31,6 +31,8 @@ use grammask_vocabulary::{TokenTrie, TrieNode};
 
 /// The number of transitions constructed between two checks of the budget.
 const TRANSITIONS_PER_BATCH: usize = 256;
+/// The number of trie nodes visited between two checks of the budget, while their order is determined.
+const NODES_PER_BATCH: usize = 1 << 12;
 
 /// With a time budget, one level further down the stack counts as this factor in the order of configurations. (Of the
 /// factors 2 to 20, those from 6 on gave the same result.) With a memory budget only, each configuration is completed
@@ -68,15 +70,11 @@ struct Priority {
 
 impl<'a> Precomputation<'a> {
     /// A precomputation for the first `budget.max_states` configurations.
-    ///
-    /// # Errors
-    /// When a limit is exceeded.
     pub(crate) fn new(
         prepared: &'a PreparedGrammar,
-        lexer: &mut Lexer,
-        trie: &TokenTrie,
+        first_tokens: FirstTokens<'_>,
         budget: &PrecomputeBudget,
-    ) -> Result<Self, LimitExceeded> {
+    ) -> Self {
         let modes = &prepared.lex_modes;
         let mut states_of_mode = vec![Vec::new(); modes.terminals.len()];
         let entered_by = prepared.table().map_or(&[][..], |table| &table.automaton.entered_by);
@@ -86,9 +84,9 @@ impl<'a> Precomputation<'a> {
                 states_of_mode[modes.of_state[state].index()].push(LrState::new(state));
             }
         }
-        let mut configurations = by_first_token(&prepared.open_terminals, lexer, trie)?;
+        let mut configurations = first_tokens.order();
         configurations.truncate(budget.max_states.unwrap_or(usize::MAX));
-        Ok(Self {
+        Self {
             prepared,
             depth_factor: if budget.is_timed { TIMED_DEPTH_FACTOR } else { 1 },
             configurations,
@@ -100,7 +98,7 @@ impl<'a> Precomputation<'a> {
             queue_len: 0,
             queued: FxHashSet::default(),
             below: StatesBelow::of(prepared),
-        })
+        }
     }
 
     fn priority(&self, configuration: usize, depth: u32) -> Priority {
@@ -257,40 +255,65 @@ impl StatesBelow {
     }
 }
 
-/// All configurations, ordered by the first token that ends in them.
-fn by_first_token(
-    open_terminals: &OpenTerminalsTable,
-    lexer: &mut Lexer,
-    trie: &TokenTrie,
-) -> Result<Vec<(ConfigurationId, LexModeId)>, LimitExceeded> {
-    let mut configurations = open_terminals.configurations();
-    let mut classes: Vec<LexModeId> = configurations.iter().map(|&(_, mode)| mode).collect();
-    classes.sort_unstable();
-    classes.dedup();
-    let mut first_tokens: FxHashMap<(ConfigurationId, LexModeId), u32> = FxHashMap::default();
-    for mode in classes {
-        let mut pending: Vec<(TrieNode, ConfigurationId)> = Vec::new();
-        for node in trie.children(TrieNode::ROOT) {
-            let entered = lexer.enter(mode, trie.byte(node), GuardsId::NONE)?;
-            pending.extend(entered.into_iter().map(|configuration| (node, configuration)));
+/// A walk along the token trie that finds the first token that ends in each configuration.
+pub(crate) struct FirstTokens<'a> {
+    open_terminals: &'a OpenTerminalsTable,
+    /// The modes that are not begun.
+    modes: Vec<LexModeId>,
+    /// The nodes to visit with the configurations in them, and their mode.
+    pending: Vec<(TrieNode, ConfigurationId)>,
+    mode: LexModeId,
+    found: FxHashMap<(ConfigurationId, LexModeId), u32>,
+}
+
+impl<'a> FirstTokens<'a> {
+    /// A walk that has not begun.
+    pub(crate) fn new(open_terminals: &'a OpenTerminalsTable) -> Self {
+        let mut modes: Vec<LexModeId> =
+            open_terminals.configurations().into_iter().map(|(_, mode)| mode).collect();
+        modes.sort_unstable();
+        modes.dedup();
+        let mode = modes.first().copied().unwrap_or(LexModeId::new(0));
+        Self { open_terminals, modes, pending: Vec::new(), mode, found: FxHashMap::default() }
+    }
+
+    /// Visits the next nodes; returns whether there are more.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn visit_batch(&mut self, lexer: &mut Lexer, trie: &TokenTrie) -> Result<bool, LimitExceeded> {
+        if self.pending.is_empty() {
+            let Some(mode) = self.modes.pop() else { return Ok(false) };
+            self.mode = mode;
+            for node in trie.children(TrieNode::ROOT) {
+                let entered = lexer.enter(mode, trie.byte(node), GuardsId::NONE)?;
+                self.pending.extend(entered.into_iter().map(|configuration| (node, configuration)));
+            }
         }
-        while let Some((node, configuration)) = pending.pop() {
+        for _ in 0..NODES_PER_BATCH {
+            let Some((node, configuration)) = self.pending.pop() else { break };
             for token in trie.tokens(node) {
-                let first = first_tokens.entry((configuration, mode)).or_insert(u32::MAX);
+                let first = self.found.entry((configuration, self.mode)).or_insert(u32::MAX);
                 *first = token.0.min(*first);
             }
             for child in trie.children(node) {
                 let byte = trie.byte(child);
                 let step = lexer.step(configuration, byte)?;
-                pending.extend(step.extended.map(|next| (child, next)));
+                self.pending.extend(step.extended.map(|next| (child, next)));
                 if let Some(guards) = step.commit {
-                    let entered = lexer.enter(mode, byte, guards)?;
-                    pending.extend(entered.into_iter().map(|next| (child, next)));
+                    let entered = lexer.enter(self.mode, byte, guards)?;
+                    self.pending.extend(entered.into_iter().map(|next| (child, next)));
                 }
             }
         }
+        Ok(true)
     }
-    let first_token = |key: &(ConfigurationId, LexModeId)| first_tokens.get(key).copied().unwrap_or(u32::MAX);
-    configurations.sort_by_key(|key| (first_token(key), *key));
-    Ok(configurations)
+
+    /// All configurations, ordered by the first token that ends in them.
+    fn order(self) -> Vec<(ConfigurationId, LexModeId)> {
+        let mut configurations = self.open_terminals.configurations();
+        let first_token = |key: &_| self.found.get(key).copied().unwrap_or(u32::MAX);
+        configurations.sort_by_key(|key| (first_token(key), *key));
+        configurations
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use crate::lexer::open_lexemes::may_end_text;
 use crate::masks::mask_tables::MaskTables;
-use crate::masks::precompute::Precomputation;
+use crate::masks::precompute::{FirstTokens, Precomputation};
 use crate::masks::spanner_subset::SubsetSources;
 use crate::masks::spanner_table::TriePosition;
 use crate::masks::stack_automaton::StackReader;
@@ -184,8 +184,13 @@ impl MaskSource for LexedRecognizer {
             return Ok(None);
         }
         self.mask(self.start, vocabulary, &Deadline::after_first_check(budget.step_time))?;
-        let mut precomputation =
-            Precomputation::new(&self.prepared, &mut self.lock().lexer, vocabulary.trie(), &budget)?;
+        let mut first_tokens = FirstTokens::new(&self.prepared.open_terminals);
+        while first_tokens.visit_batch(&mut self.lock().lexer, vocabulary.trie())? {
+            if !proceed(0, 1) {
+                return Ok(Some(0));
+            }
+        }
+        let mut precomputation = Precomputation::new(&self.prepared, first_tokens, &budget);
         loop {
             let (done, count) = precomputation.progress();
             if done == count || !proceed(done, count) {
