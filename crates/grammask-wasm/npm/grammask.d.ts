@@ -184,6 +184,8 @@ export class CompiledGrammar implements Owned {
   /** The first byte after which no text continues, the length of an incomplete text, or undefined for a valid one. */
   firstError(text: Uint8Array | string): number | undefined;
   isValid(text: Uint8Array | string): boolean;
+  /** Why a text is refused; undefined for a valid one. The text is read twice; under a schema, the schema is parsed too. */
+  explainText(text: Uint8Array | string): TextExplanation | undefined;
   warnings(): Diagnostic[];
   /** Computes masks in advance; returns the number of states that were completed. */
   precompute(options?: { maxSets?: number; milliseconds?: number }): number;
@@ -195,6 +197,8 @@ export class CompiledGrammar implements Owned {
 /** A terminal that can come next, in the notation of the grammar. */
 export interface Expectation {
   terminal: string;
+  /** The only text of a terminal that the grammar names, in quotes. */
+  literal: string | null;
   rule: string;
   /** Whether a part of it has been read. */
   hasBegun: boolean;
@@ -220,6 +224,28 @@ export interface Explanation {
   position: number | null;
   neededBudget: number | null;
   expected: Expectation[];
+  /** For schemas, the JSON pointer of the place that describes the text at the illegal byte. */
+  place: string | null;
+}
+
+/** Why a text is refused. */
+export interface TextExplanation {
+  /** The position of the first byte that does not fit; the length of a text that ends too early. */
+  position: number;
+  /** The line of the position, from 1. */
+  line: number;
+  /** The column of the position in characters, from 1. */
+  column: number;
+  /** The terminals that can come there. */
+  expected: Expectation[];
+  /** Whether the text before the position is complete. */
+  couldEnd: boolean;
+  /** For schemas, the JSON pointer of the place that describes the text at the position. */
+  place: string | null;
+  /** What the author of the text or of the grammar can do. */
+  help: string | null;
+  /** All of it, with the line and a caret. */
+  message: string;
 }
 
 /** A part of a parse. Positions are bytes of the text. */

@@ -250,6 +250,10 @@ export class CompiledGrammar extends Handle {
     return this.firstError(text) === undefined;
   }
 
+  explainText(text) {
+    return JSON.parse(call(() => this.inner.explainText(bytesOf(text)))) ?? undefined;
+  }
+
   warnings() {
     return JSON.parse(this.inner.warnings());
   }

@@ -9,6 +9,7 @@ use grammask::grammar::Grammar;
 use grammask::{CompiledGrammar, EmbeddedGrammar, TreeParser};
 use wasm_bindgen::prelude::*;
 
+use crate::explanation::text_explanation_json;
 use crate::failures::{JsResult, budget_error, diagnostics_json, grammar_error};
 use crate::matcher::JsMatcher;
 
@@ -62,6 +63,16 @@ impl JsCompiledGrammar {
     #[wasm_bindgen(js_name = firstError)]
     pub fn first_error(&self, text: &[u8]) -> JsResult<Option<usize>> {
         self.compiled.first_error(text).map_err(grammar_error)
+    }
+
+    /// Why a text is not in the language, as JSON; `null` if it is.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    #[wasm_bindgen(js_name = explainText)]
+    pub fn explain_text(&self, text: &[u8]) -> JsResult<String> {
+        let refusal = self.compiled.explain_text(text, 0..text.len()).map_err(grammar_error)?;
+        Ok(text_explanation_json(refusal.as_ref()))
     }
 
     /// The warnings of compiling, as JSON.

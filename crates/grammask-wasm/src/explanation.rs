@@ -1,7 +1,7 @@
-//! `Explanation`, `Expectation` and `TerminalTokens` of `npm/grammask.d.ts`.
+//! `Explanation`, `TextExplanation`, `Expectation` and `TerminalTokens` of `npm/grammask.d.ts`.
 
 use grammask::vocabulary::{TokenId, Vocabulary};
-use grammask::{Expectation, Explanation, TerminalTokens};
+use grammask::{Expectation, Explanation, TerminalTokens, TextRefusal};
 use serde::Serialize;
 
 use crate::failures::json;
@@ -11,6 +11,7 @@ use crate::vocabulary::ids;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ExpectationFields<'a> {
     terminal: &'a str,
+    literal: Option<&'a str>,
     rule: &'a str,
     has_begun: bool,
 }
@@ -25,6 +26,20 @@ pub(crate) struct ExplanationFields<'a> {
     position: Option<usize>,
     needed_budget: Option<u32>,
     expected: Vec<ExpectationFields<'a>>,
+    place: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TextExplanationFields<'a> {
+    position: usize,
+    line: usize,
+    column: usize,
+    expected: Vec<ExpectationFields<'a>>,
+    could_end: bool,
+    place: Option<&'a str>,
+    help: Option<&'a str>,
+    message: String,
 }
 
 #[derive(Serialize)]
@@ -41,8 +56,9 @@ struct TokenGroupFields<'a> {
 pub(crate) fn expectation_fields(expected: &[Expectation]) -> Vec<ExpectationFields<'_>> {
     expected
         .iter()
-        .map(|Expectation { terminal, rule, has_begun, .. }| ExpectationFields {
+        .map(|Expectation { terminal, literal, rule, has_begun }| ExpectationFields {
             terminal,
+            literal: literal.as_deref(),
             rule,
             has_begun: *has_begun,
         })
@@ -78,5 +94,21 @@ pub(crate) fn explanation_fields<'a>(
         position: explanation.position(),
         needed_budget: explanation.needed_budget(),
         expected: expectation_fields(explanation.expected()),
+        place: explanation.place(),
     }
+}
+
+/// The explanation of a refused text as JSON; `null` for a text of the grammar.
+pub(crate) fn text_explanation_json(refusal: Option<&TextRefusal>) -> String {
+    let fields = refusal.map(|refusal| TextExplanationFields {
+        position: refusal.position(),
+        line: refusal.line(),
+        column: refusal.column(),
+        expected: expectation_fields(refusal.expected()),
+        could_end: refusal.could_end(),
+        place: refusal.place(),
+        help: refusal.help(),
+        message: refusal.to_string(),
+    });
+    json(&fields)
 }

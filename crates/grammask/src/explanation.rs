@@ -94,6 +94,16 @@ impl Explanation {
         }
     }
 
+    /// The place in the source of the grammar that describes the text at the first illegal byte, if the grammar knows it: for
+    /// a schema a JSON pointer.
+    #[must_use]
+    pub fn place(&self) -> Option<&str> {
+        match self {
+            Self::RefusedByte { place, .. } => place.as_ref().map(|place| &*place.place),
+            _ => None,
+        }
+    }
+
     /// The explanation as text, for token `id` with the bytes `text`.
     #[must_use]
     pub fn message(&self, id: TokenId, text: Option<&[u8]>) -> String {

@@ -52,6 +52,12 @@ impl TextRefusal {
         &self.expected
     }
 
+    /// Whether the text before the position is complete.
+    #[must_use]
+    pub fn could_end(&self) -> bool {
+        self.could_end
+    }
+
     /// The place in the source of the grammar that describes the text at the position, if the grammar knows it: for a
     /// schema a JSON pointer.
     #[must_use]
