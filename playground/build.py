@@ -3,9 +3,9 @@
     python playground/build.py target/wasm target/playground.html python/grammask/server/playground.html
 
 The first argument is the folder of the engine in WebAssembly (``make wasm``), the others are where the page is written.
-The page contains the engine, the vocabulary o200k_base and the bundled languages, compressed, the examples with their
-pictures, and a policy (CSP) by
-which the browser refuses requests to other hosts and scripts other than those of the page.
+The page contains the engine, the vocabulary o200k_base, the bundled languages and the texts of its language model,
+compressed, the examples with their pictures, and a policy (CSP) by which the browser refuses requests to other hosts and
+scripts other than those of the page.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from grammask import Vocabulary
 
 _HERE = Path(__file__).resolve().parent
 _DEFINITIONS = _HERE.parent / "python/grammask/grammars/definitions"
+_TEXTS = (_HERE / "texts", _HERE.parent / "examples", _HERE.parent / "testdata/languages")
+"""Folders of the texts that the language model of the page has read."""
 
 
 def page(engine: Path) -> str:
@@ -39,6 +42,7 @@ def page(engine: Path) -> str:
         "engine": (engine / "engine_bg.wasm").read_bytes(),
         "o200k_base": Vocabulary.default().to_bytes(),
         "languages": json.dumps(languages).encode(),
+        "texts": _texts().encode(),
     }
     holders = [
         f'<script type="application/octet-stream" id="asset-{name}">{_packed(data)}</script>'
@@ -58,6 +62,12 @@ def page(engine: Path) -> str:
         before, after = html.split(mark)
         html = before + text + after
     return html
+
+
+def _texts() -> str:
+    """Returns the texts of the language model, with short runs of spaces, after which it would write only spaces."""
+    paths = [path for folder in _TEXTS for path in sorted(folder.glob("*.*"))]
+    return re.sub(" {5,}", "    ", "\n".join(path.read_text() for path in paths))
 
 
 def _policy(script: str) -> str:

@@ -1,10 +1,11 @@
 // The page: the document, the results of the engine, and the panels between them.
 
 import {asset} from "./assets.js";
-import {decoded, shown} from "./bytes.js";
+import {decoded, encode, shown} from "./bytes.js";
 import {$, element} from "./dom.js";
 import {EngineClient} from "./engine/client.js";
 import {EXAMPLES} from "./examples.js";
+import {mountCode} from "./panels/code_panel.js";
 import {mountCompare} from "./panels/compare_panel.js";
 import {mountDiagrams} from "./panels/diagrams_panel.js";
 import {mountGallery} from "./panels/gallery.js";
@@ -17,6 +18,7 @@ import {mountTabs} from "./panels/tabs.js";
 import {append, mountText} from "./panels/text_panel.js";
 import {mountTokens} from "./panels/tokens_panel.js";
 import {mountTree} from "./panels/tree_panel.js";
+import {mountWriting} from "./panels/writing_panel.js";
 import {findServer} from "./server.js";
 import {fragmentOf, stateOf} from "./share.js";
 import {Store} from "./store.js";
@@ -25,7 +27,7 @@ import {mountTheme} from "./theme.js";
 const LANGUAGES = {c: "C", go: "Go", java: "Java", javascript: "JavaScript", json: "JSON", python: "Python", sql: "SQL"};
 const DEFAULTS = {
   notation: "kbnf", grammar: "", lexer: "", keyOrder: "", text: "", vocabulary: "o200k_base", step: null, tab: "diagrams",
-  otherNotation: "schema", otherGrammar: "", prompt: "",
+  otherNotation: "schema", otherGrammar: "", prompt: "", code: "python",
 };
 const FIRST = {...DEFAULTS, ...EXAMPLES[0].state};
 
@@ -34,7 +36,7 @@ async function begin() {
   const document = new Store((await stateOf(location.hash, DEFAULTS)) ?? FIRST);
   const results = new Store({
     vocabulary: undefined, grammar: undefined, report: undefined, keywords: undefined, mask: undefined, groups: undefined,
-    details: undefined, steps: undefined, explained: undefined, compared: undefined, theme: undefined, isSettled: false,
+    details: undefined, steps: undefined, written: undefined, explained: undefined, compared: undefined, theme: undefined, isStale: false, isSettled: false,
   });
   const server = await findServer();
   const engine = new EngineClient(await workerMaker(), await engineAssets(), (answer) => receive(answer, document, results));
@@ -52,10 +54,12 @@ async function begin() {
 
   const panel = {document, results, engine, server, appendToken, languages: LANGUAGES};
   mountTheme(results);
-  mountGrammar(panel);
-  mountText(panel);
-  mountMask({...panel, appendToken: appendById});
+  const {showPlace} = mountGrammar(panel);
+  mountText({...panel, showPlace});
+  mountWriting(panel);
+  mountMask({...panel, appendToken: appendById, showPlace});
   mountTokens(panel);
+  mountCode(panel);
   mountTabs(panel, [
     {id: "diagrams", title: "Diagrams", panel: mountDiagrams(panel)},
     {id: "tree", title: "Parse tree", panel: mountTree(panel)},
@@ -68,6 +72,7 @@ async function begin() {
   mountVocabulary({document, results, engine, server});
   mountShare(document);
 
+  results.on(["isStale"], ({isStale}) => $("main").classList.toggle("stale", isStale));
   const analyse = () => {
     const {notation, grammar, lexer, keyOrder, text, step} = document.state;
     results.set({isSettled: false});
@@ -80,15 +85,15 @@ async function begin() {
 }
 
 function receive(answer, document, results) {
-  const {kind, sequence: _, ...fields} = answer;
+  const {kind, sequence: _, revision: __, ...fields} = answer;
   switch (kind) {
     case "vocabulary":
       if (fields.failure) return notice(`The vocabulary ${fields.name} cannot be read: ${fields.failure.message}`);
       notice("");
       return results.set({vocabulary: fields, mask: undefined, isSettled: false});
     case "grammar":
-      return results.set(fields.failure
-        ? {grammar: fields, mask: undefined, groups: undefined, details: undefined, steps: undefined} : {grammar: fields, steps: undefined});
+      // An erroneous grammar leaves the results of the last one, which are then stale.
+      return results.set(fields.failure ? {grammar: fields, isStale: true} : {grammar: fields, isStale: false, steps: undefined});
     case "keywords":
       return results.set({report: fields});
     case "failed":
@@ -113,7 +118,10 @@ async function workerMaker() {
 }
 
 async function engineAssets() {
-  return {wasm: await asset("engine"), definitions: JSON.parse(decoded(await asset("languages")))};
+  return {
+    wasm: await asset("engine"), definitions: JSON.parse(decoded(await asset("languages"))),
+    texts: [await asset("texts"), ...EXAMPLES.map(({state}) => encode(state.text))],
+  };
 }
 
 function mountVocabulary({document, results, engine, server}) {

@@ -2,11 +2,15 @@
 
 import os
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from grammask import Vocabulary
+from grammask.language_models.demo import DemoModel
 from playground_page import PAGE, Playground
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
@@ -73,3 +77,21 @@ def _opener(browser: Any, page_url: str) -> Iterator[Callable[..., Playground]]:
 def playground(open_playground: Callable[..., Playground]) -> Playground:
     """Return the page as it is at first."""
     return open_playground()
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[str]:
+    """Return the address of a server with the demo model."""
+    uvicorn = pytest.importorskip("uvicorn")
+    pytest.importorskip("starlette")
+    from grammask.server import application
+
+    app = application(DemoModel(Vocabulary.default()), "demo")
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    server.should_exit = True
+    thread.join()

@@ -65,7 +65,7 @@ def test_errors_of_a_grammar(playground: Playground) -> None:
     assert "line 2, column 11" in said
     assert playground.page.get_attribute("#grammar-input", "aria-invalid") == "true"
     assert playground.page.query_selector("#grammar-editor .mark-error")
-    assert playground.text("#mask-count") == ""
+    assert "by the last grammar without errors" in playground.text("#mask-count")
     playground.page.click("#grammar-said button >> nth=0")
     assert playground.page.evaluate("document.activeElement.id") == "grammar-input"
     playground.write_grammar('start ::= "a";')
@@ -293,3 +293,136 @@ def test_links_that_are_none(page_url: str, open_playground: Callable[..., Playg
     for fragment in ["#s=", "#s=AAAA", "#s=%%%", "#text-input"]:
         opened = open_playground(page_url + fragment)
         assert opened.state("d.text") == "[1, [2"
+
+
+def test_another_notation_shows_its_sample_and_later_what_was_left(playground: Playground) -> None:
+    notations = {
+        "gbnf": "move ",
+        "regex": "[0-9]",
+        "schema": '"Person"',
+        "choices": "San",
+        "bundled": "python",
+    }
+    left = playground.state("[d.grammar, d.text]")
+    for notation, part in notations.items():
+        playground.page.select_option("#notation", notation)
+        playground.settle()
+        assert part in playground.state("d.grammar")
+        assert playground.state("r.grammar.failure") is None
+        assert playground.state("d.text") != ""
+        assert playground.text("#text-verdict") != "does not fit"
+    playground.page.select_option("#bundled", "sql")
+    playground.settle()
+    assert playground.state("d.text").startswith("SELECT")
+    playground.page.select_option("#notation", "kbnf")
+    playground.settle()
+    assert playground.state("[d.grammar, d.text]") == left
+    playground.write_grammar('start ::= "mine";')
+    playground.page.select_option("#notation", "regex")
+    playground.page.select_option("#notation", "kbnf")
+    assert playground.state("d.grammar") == 'start ::= "mine";'
+
+
+_PIXELS = """() => {
+    const canvas = document.getElementById("mask-picture");
+    const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.reduce((sum, value) => (sum * 31 + value) | 0, 0);
+}"""
+_GREY = "getComputedStyle(document.getElementById('mask-frame')).filter"
+
+
+def test_an_erroneous_grammar_keeps_the_last_good_picture(playground: Playground) -> None:
+    picture = playground.page.evaluate(_PIXELS)
+    diagrams = playground.text("#panel-diagrams")
+    tokens = playground.text("#tokens")
+    assert playground.page.evaluate(_GREY) == "none"
+    playground.write_grammar("start ::= ")
+    assert playground.page.evaluate(_PIXELS) == picture
+    assert playground.text("#panel-diagrams") == diagrams
+    assert playground.text("#tokens") == tokens
+    assert playground.page.evaluate(_GREY) == "grayscale(1)"
+    assert "by the last grammar without errors" in playground.text("#mask-count")
+    assert playground.text("#text-verdict") == "the grammar has errors"
+    playground.write_grammar('start ::= "[" "a"+ "]";')
+    assert playground.page.evaluate(_GREY) == "none"
+    assert playground.page.evaluate(_PIXELS) != picture
+
+
+def test_a_grammar_and_a_text_at_once(playground: Playground) -> None:
+    """The text is replaced while the engine compiles the schema."""
+    playground.example("person")
+    playground.tab("keywords")
+    members = {
+        f"member {index}": {"type": "string", "pattern": f"^[a-z]{{{index}}}x*$"} for index in range(60)
+    }
+    schema = json.dumps({"type": "object", "properties": members, "required": list(members)})
+    playground.page.evaluate(
+        """([grammar, text]) => new Promise(resolve => {
+            playground.document.set({grammar});
+            setTimeout(() => resolve(playground.document.set({text})), 10);
+        })""",
+        [schema, '{"member 0": "x'],
+    )
+    playground.settle()
+    assert playground.state("r.mask.text === d.text")
+    assert playground.text("#text-verdict") == "a valid beginning"
+    assert "member 0" in playground.page.text_content("#panel-diagrams")
+    assert "#/properties/member 59/pattern" in playground.text("#panel-keywords")
+
+
+def test_axes_and_legends(playground: Playground) -> None:
+    playground.write("[1, [2")
+    assert "language model" in playground.text("#lead")
+    largest = max(playground.state("Array.from(r.steps.counts)"))
+    axes = playground.text("#steps .chart")
+    assert "Allowed tokens at each step" in axes
+    assert "tokens read" in axes
+    assert f"{largest:,}" in axes
+    assert playground.text("#steps .axis-last") == str(playground.state("r.mask.legal"))
+    legend = playground.text("#mask-legend")
+    for name in ["letters", "digits", "allowed", "refused"]:
+        assert name in legend
+    labels = playground.page.query_selector_all("#mask-labels span")
+    assert {"letters", "space and more", "control and non-ASCII"} <= {each.inner_text() for each in labels}
+    frame = playground.page.locator("#mask-frame").bounding_box()
+    assert frame is not None
+    for label in labels:
+        box = label.bounding_box()
+        assert frame["x"] <= box["x"]
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+
+
+def test_schemas_are_drawn_as_schemas(playground: Playground) -> None:
+    playground.example("person")
+    drawn = playground.page.text_content("#panel-diagrams")
+    for part in ['the member "name"', "a string of at most 20 characters", "an integer from 1800 to 2030"]:
+        assert part in drawn
+    active = playground.page.eval_on_selector_all(
+        ".diagram.active", "all => all.map(each => each.dataset.of)"
+    )
+    assert active == ["#"]
+
+
+def test_messages_of_a_schema_name_the_place(playground: Playground) -> None:
+    playground.page.select_option("#notation", "schema")
+    schema = '{"type": "object", "properties": {"colour": {"enum": ["red", "green"]}}}'
+    playground.write_grammar(schema)
+    playground.write('{"colour": "rad"}')
+    assert 'expects "red" or "green" at #/properties/colour.' in playground.text("#text-said")
+    playground.page.click("#text-said button")
+    selected = playground.page.evaluate(
+        "getSelection().toString() || (area => "
+        "area.value.slice(area.selectionStart, area.selectionEnd))(document.getElementById('grammar-input'))"
+    )
+    assert selected == '{"enum": ["red", "green"]}'
+
+
+def test_no_third_of_a_wide_page_is_empty(playground: Playground) -> None:
+    for example in ["list", "person", "sql"]:
+        playground.example(example)
+        bottoms = [
+            box["y"] + box["height"]
+            for name in ("code", "tokens", "mask")
+            if (box := playground.page.locator(f"#{name}-panel").bounding_box())
+        ]
+        assert max(bottoms) - min(bottoms) < 2

@@ -2,9 +2,7 @@
 
 import json
 import re
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,25 +12,6 @@ import pytest
 from grammask import Grammar, Vocabulary
 from grammask.language_models.demo import DemoModel
 from playground_page import Playground
-
-uvicorn = pytest.importorskip("uvicorn")
-pytest.importorskip("starlette")
-
-
-@pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    """Return the address of a server with the demo model."""
-    from grammask.server import application
-
-    app = application(DemoModel(Vocabulary.default()), "demo")
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
-    server.should_exit = True
-    thread.join()
 
 
 def test_probabilities_before_and_after(served: str, open_playground: Callable[..., Playground]) -> None:

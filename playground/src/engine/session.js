@@ -116,6 +116,11 @@ export class Session {
     return true;
   }
 
+  // A matcher of its own in the present state.
+  fork() {
+    return this.#matcher.fork();
+  }
+
   // The mask of the present state. Its words are a copy.
   mask() {
     const begin = performance.now();
@@ -155,13 +160,9 @@ export class Session {
     };
   }
 
-  // The terminals that the grammar expects at byte `fits`, the first wrong one.
-  expectedAt(text, fits) {
-    const matcher = this.#compiled.matcher();
-    matcher.acceptBytes(text.subarray(0, fits));
-    const answer = {expected: matcher.isFinished ? [] : matcher.expected(), isComplete: matcher.isComplete};
-    matcher.free();
-    return answer;
+  // Why the text is refused.
+  refusal(text) {
+    return this.#compiled.explainText(text);
   }
 
   // Allowed tokens by the terminal that they continue.

@@ -1,9 +1,12 @@
 // The worker of the page. It answers the newest request first: between the stages of an answer it lets newer messages in,
 // and leaves an answer that nobody waits for any more.
 
+import {encode} from "../bytes.js";
 import {failure, readGrammar, Session} from "./session.js";
 import {load, Vocabulary} from "./grammask.js";
+import {NgramModel} from "./ngram_model.js";
 import {witnesses} from "./witness.js";
+import {writeCharacters} from "./writer.js";
 
 // Time after which a stage lets messages in, in milliseconds.
 const SLICE_MS = 12;
@@ -14,13 +17,17 @@ const TYPING_PAUSE_MS = 150;
 // A promise of the engine.
 let started;
 let definitions;
+// The texts of the page, and the language model that has read them and the grammar.
+let texts;
+let model;
 let vocabulary;
 let session;
-let compiledKey;
+// The revision of the grammar in the session.
+let compiledRevision;
 let newest;
 let comparing;
 // The tokens of the text and the step of the last answer.
-let shownState = {ids: [], step: 0};
+let shownState = {bytes: new Uint8Array(), ids: [], step: 0};
 
 const waiting = [];
 const channel = new MessageChannel();
@@ -40,8 +47,8 @@ async function isCurrent(sequence) {
 }
 
 const HANDLERS = {
-  start({wasm, definitions: given}) {
-    definitions = given;
+  start({wasm, ...data}) {
+    ({definitions, texts} = data);
     started = load(wasm);
     started.catch((error) => postMessage({kind: "failed", failure: failure(error)}));
   },
@@ -56,7 +63,7 @@ const HANDLERS = {
       vocabulary?.free();
       vocabulary = made;
       session = new Session(vocabulary, definitions);
-      compiledKey = undefined;
+      compiledRevision = undefined;
       newest = undefined;
       const {order, classes} = picture();
       postMessage({kind: "vocabulary", name, size: vocabulary.size, order, classes}, [order.buffer, classes.buffer]);
@@ -65,9 +72,9 @@ const HANDLERS = {
     }
   },
 
-  analyse({sequence, document, text, step}) {
+  analyse({sequence, revision, document, text, step}) {
     newest = sequence;
-    return analyse(sequence, document, text, step).catch((error) => {
+    return analyse({sequence, revision, document, text, step}).catch((error) => {
       if (sequence === newest) postMessage({kind: "failed", sequence, failure: failure(error)});
     });
   },
@@ -79,6 +86,19 @@ const HANDLERS = {
       postMessage({kind: "explained", sequence, id, bytes, name: vocabulary.nameOf(id), explanation});
     } catch (error) {
       postMessage({kind: "explained", sequence, id, failure: failure(error)});
+    }
+  },
+
+  // Writes the next characters of the text of the last answer.
+  write({sequence, tokensLeft, mayEnd}) {
+    try {
+      session.moveTo(shownState.ids, shownState.step);
+      const matcher = session.fork();
+      const written = writeCharacters({matcher, vocabulary, model, text: shownState.bytes, tokensLeft, mayEnd});
+      matcher.free();
+      postMessage({kind: "written", sequence, ...written});
+    } catch (error) {
+      postMessage({kind: "written", sequence, failure: failure(error)});
     }
   },
 
@@ -98,17 +118,17 @@ onmessage = async ({data}) => {
 };
 
 // Each answer ends with "settled", unless a newer request has come.
-async function analyse(sequence, document, text, step) {
-  const key = JSON.stringify(document);
-  if (key !== compiledKey) {
+async function analyse({sequence, revision, document, text, step}) {
+  if (revision !== compiledRevision) {
     if (!await isCurrent(sequence)) return;
-    compiledKey = key;
+    compiledRevision = revision;
+    model = new NgramModel([...texts, encode(document.source)]);
     try {
-      postMessage({kind: "grammar", sequence, ...session.compile(document)});
+      postMessage({kind: "grammar", revision, ...session.compile(document)});
     } catch (error) {
-      postMessage({kind: "grammar", sequence, failure: failure(error)});
+      postMessage({kind: "grammar", revision, failure: failure(error)});
     }
-    if (document.notation === "schema") postMessage({kind: "keywords", sequence, effects: session.keywordEffects(document)});
+    if (document.notation === "schema") postMessage({kind: "keywords", revision, effects: session.keywordEffects(document)});
   }
   if (!session.isReady) return postMessage({kind: "settled", sequence});
   if (!await isCurrent(sequence)) return;
@@ -116,9 +136,9 @@ async function analyse(sequence, document, text, step) {
   const isWhole = read.fits === read.bytes.length;
   // A text that ends inside a token of its own is followed token by token as far as it fits.
   while (!session.moveTo(read.ids, step === null ? read.legal : Math.min(step, read.legal))) read.legal--;
-  const wrong = isWhole ? undefined : {position: read.fits, ...session.expectedAt(read.bytes, read.fits)};
+  const wrong = isWhole ? undefined : session.refusal(read.bytes);
   const at = step === null ? read.legal : Math.min(step, read.legal);
-  shownState = {ids: read.ids, step: at};
+  shownState = {bytes: read.bytes, ids: read.ids, step: at};
   const mask = session.mask();
   postMessage({
     kind: "mask", sequence, text, ids: read.ids, offsets: read.offsets, legal: read.legal, fits: read.fits, step: at,

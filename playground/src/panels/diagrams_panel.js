@@ -6,16 +6,22 @@ export function mountDiagrams({results}) {
   const panel = element("div", {class: "diagrams"});
   const empty = element("p", {class: "quiet"}, "This grammar has no diagrams.");
   results.on(["grammar"], ({grammar}) => {
+    if (grammar?.failure && panel.querySelector(".diagram")) return; // The last diagrams stay, stale.
     const diagrams = grammar?.diagrams ?? [];
     panel.replaceChildren(...(diagrams.length ? diagrams.map(figureOf) : [empty]));
   });
   results.on(["mask", "grammar"], ({mask}) => {
-    const active = new Set((mask?.expected ?? []).map(({rule}) => rule));
-    for (const figure of panel.querySelectorAll(".diagram")) {
-      figure.classList.toggle("active", active.has(figure.dataset.of));
-    }
+    const figures = [...panel.querySelectorAll(".diagram")];
+    const active = new Set((mask?.expected ?? []).map(({rule}) => figureWith(rule, figures)));
+    for (const figure of figures) figure.classList.toggle("active", active.has(figure));
   });
   return panel;
+}
+
+// The diagram of a rule, or of the schema around a place that has no diagram of its own.
+function figureWith(rule, figures) {
+  const around = figures.filter(({dataset: {of}}) => rule === of || rule.startsWith(`${of}/`));
+  return around.sort((a, b) => b.dataset.of.length - a.dataset.of.length)[0];
 }
 
 function figureOf({rule, svg}) {

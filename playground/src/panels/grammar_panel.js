@@ -1,20 +1,23 @@
 // The grammar: notation, options, editor with the places of errors, and their messages.
 
 import {$, element} from "../dom.js";
+import {Drafts} from "../drafts.js";
 import {MarkedEditor} from "../editor.js";
+import {EXAMPLES} from "../examples.js";
 import {highlighted} from "../highlight.js";
 import {jsonPlaces} from "../json_places.js";
 
 export function mountGrammar({document, results, languages}) {
   const editor = new MarkedEditor($("grammar-input"));
   const said = $("grammar-said");
+  const drafts = new Drafts(EXAMPLES.map(({state}) => state));
   $("bundled").append(...Object.entries(languages).map(([name, title]) => element("option", {value: name}, title)));
 
   editor.textarea.addEventListener("input", () => document.set({grammar: editor.value}));
-  $("notation").onchange = ({target}) => document.set({notation: target.value});
+  $("notation").onchange = ({target}) => document.set(drafts.enter(document.state, target.value));
   $("lexer").onchange = ({target}) => document.set({lexer: target.value});
   $("key-order").onchange = ({target}) => document.set({keyOrder: target.value});
-  $("bundled").onchange = ({target}) => document.set({grammar: target.value});
+  $("bundled").onchange = ({target}) => document.set(drafts.enter(document.state, "bundled", target.value));
 
   const show = ({notation, grammar, lexer, keyOrder}) => {
     const isBundled = notation === "bundled";
@@ -47,7 +50,14 @@ export function mountGrammar({document, results, languages}) {
     editor.textarea.setAttribute("aria-invalid", String(Boolean(grammar?.failure)));
   });
   results.on(["keywords"], ({keywords}) => editor.mark("keywords", keywords?.source ?? "", keywords?.marks ?? []));
-  return editor;
+
+  // Selects the value at a place of a schema.
+  return {
+    showPlace(pointer) {
+      const place = jsonPlaces(document.state.grammar).get(pointer)?.value;
+      if (place) editor.select(...place);
+    },
+  };
 }
 
 // The place of a diagnostic in the source; at least one character wide.

@@ -4,14 +4,17 @@
 import {shown} from "../bytes.js";
 import {$, element, number} from "../dom.js";
 import {curve, sideFor} from "../hilbert.js";
-import {listed} from "./text_panel.js";
+import {listed} from "./expectations.js";
 
 // Hues of the classes of tokens, with their names.
 const CLASSES = [
   ["letters", 212], ["space and more", 165], ["digits", 32], ["punctuation", 285], ["control and non-ASCII", 345], ["no text", 60],
 ];
 
-export function mountMask({results, engine, appendToken}) {
+// Runs of tokens of one class that are at least this part of the vocabulary have a label in the picture.
+const MIN_LABELLED_SHARE = 0.03;
+
+export function mountMask({results, engine, appendToken, showPlace}) {
   const canvas = $("mask-picture");
   const context = canvas.getContext("2d");
   // Of the vocabulary: the cell of each id, the id of each cell, and the two colours of each class.
@@ -22,7 +25,9 @@ export function mountMask({results, engine, appendToken}) {
   let cursor;
 
   $("mask-legend").append(...CLASSES.map(([name, hue]) =>
-    element("li", {}, element("i", {style: `background: hsl(${hue} 75% 50%)`}), name)));
+    element("li", {}, element("i", {style: `background: hsl(${hue} 75% 50%)`}), name)),
+  element("li", {}, element("i", {class: "key lit"}), "bright: allowed"), element("li", {}, element("i", {class: "key"}), "pale: refused"),
+  element("li", {}, element("i", {class: "key ring"}), "ring: follows in the text"));
 
   const setUp = ({vocabulary}) => {
     if (!vocabulary) return;
@@ -38,10 +43,11 @@ export function mountMask({results, engine, appendToken}) {
     canvas.height = side;
     image = context.createImageData(side, side);
     cursor = undefined;
+    $("mask-labels").replaceChildren(...labelsOf(vocabulary, path, side));
   };
   results.on(["vocabulary"], setUp);
 
-  const draw = ({mask, vocabulary}) => {
+  const draw = ({mask, vocabulary, isStale}) => {
     if (!image || !vocabulary) return;
     const isDark = matchesDark();
     const pixels = new Uint32Array(image.data.buffer);
@@ -57,12 +63,13 @@ export function mountMask({results, engine, appendToken}) {
     const share = mask ? mask.allowed / vocabulary.size : 0;
     const percent = share === 0 ? "" : share < 0.001 ? " (less than 0.1 %)" : ` (${(share * 100).toFixed(1)} %)`;
     $("mask-count").textContent = mask
-      ? `${number(mask.allowed)} of ${number(vocabulary.size)} allowed${percent}, ${duration(mask.milliseconds)}` : "";
+      ? `${number(mask.allowed)} of ${number(vocabulary.size)} tokens allowed${percent}, ${
+        isStale ? "by the last grammar without errors" : duration(mask.milliseconds)}` : "";
     const following = mask && mask.step < mask.ids.length ? mask.ids[mask.step] : undefined;
     place($("mask-next"), following);
     if (cursor !== undefined) engine.explain(cursor);
   };
-  results.on(["mask", "theme"], draw);
+  results.on(["mask", "theme", "isStale"], draw);
 
   // Single pixels are hard to see: where few tokens are allowed, each has a disc of a weaker colour.
   function drawHalos(pixels, mask, classes, isDark) {
@@ -131,7 +138,7 @@ export function mountMask({results, engine, appendToken}) {
     const label = bytes ? `“${shown(bytes)}”` : name ?? "a token without text";
     $("mask-said").replaceChildren(
       element("b", {class: "code"}, label), ` (${id}) `,
-      ...(explanation ? saidOf(explanation, bytes) : [failure?.message ?? "there is no grammar"]));
+      ...(explanation ? saidOf(explanation, bytes, showPlace) : [failure?.message ?? "there is no grammar"]));
   });
 }
 
@@ -143,13 +150,31 @@ const REASONS = {
   finished: "the text has ended",
 };
 
-function saidOf({isAllowed, reason, position, expected}, bytes) {
+// Labels at the middle of the large regions of the picture: runs of one class in the order of the tokens.
+function labelsOf({order, classes}, path, side) {
+  const labels = [];
+  for (let begin = 0, end = 0; begin < order.length; begin = end) {
+    const [name] = CLASSES[classes[order[begin]]];
+    let [x, y] = [0, 0];
+    for (end = begin; end < order.length && classes[order[end]] === classes[order[begin]]; end++) {
+      x += path[end] % side;
+      y += Math.floor(path[end] / side);
+    }
+    if (end - begin < MIN_LABELLED_SHARE * order.length) continue;
+    const [left, top] = [x, y].map((sum) => `${(sum / (end - begin) + 0.5) / side * 100}%`);
+    // Inside of the picture also at its edge.
+    labels.push(element("span", {style: `left: clamp(4.5rem, ${left}, 100% - 4.5rem); top: ${top}`}, name));
+  }
+  return labels;
+}
+
+function saidOf({isAllowed, reason, position, expected, place}, bytes, showPlace) {
   if (isAllowed) return [element("span", {class: "chip good"}, "allowed")];
   const chip = element("span", {class: "chip bad"}, "refused");
   if (reason !== "refused-byte" || !bytes) return [chip, " ", REASONS[reason] ?? reason];
   const byte = shown(bytes.subarray(position, position + 1));
   const where = position === 0 ? `no text goes on with “${byte}”` : `after “${shown(bytes.subarray(0, position))}”, “${byte}” does not fit`;
-  return [chip, ` ${where}`, ...(expected.length ? ["; expected ", ...listed(expected)] : [])];
+  return [chip, ` ${where}`, ...(expected.length ? ["; expected ", ...listed(expected, place, showPlace)] : [])];
 }
 
 function duration(milliseconds) {

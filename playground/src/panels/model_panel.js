@@ -1,6 +1,7 @@
 // With a model behind the page (`grammask serve`): probabilities of the next tokens before and after the mask, and the
 // probability that the mask leaves at each step.
 
+import {withAxes} from "../chart.js";
 import {element, number} from "../dom.js";
 import {shown} from "../bytes.js";
 
@@ -10,13 +11,15 @@ export function mountModel({document, results, server, appendToken}) {
   const prompt = element("input", {type: "text", id: "prompt", size: "40", autocomplete: "off"});
   const said = element("p", {class: "quiet", role: "status"});
   const curve = makeCurve();
+  const {chart, set: setEnds} = withAxes(curve, {x: "tokens read", y: "Probability that the mask leaves at each step"});
+  chart.hidden = true;
   const body = element("tbody");
   const table = element("table", {},
     element("thead", {}, element("tr", {}, element("th", {scope: "col"}, "Token"), element("th", {scope: "col", class: "number"}, "Before"),
       element("th", {scope: "col"}, "the mask"), element("th", {scope: "col", class: "number"}, "After"), element("th", {scope: "col"}, "the mask"))),
     body);
   const panel = element("div", {},
-    element("div", {class: "row"}, element("label", {for: "prompt"}, "Prompt"), prompt), said, curve, element("div", {class: "wide"}, table));
+    element("div", {class: "row"}, element("label", {for: "prompt"}, "Prompt"), prompt), said, chart, element("div", {class: "wide"}, table));
   if (!server) {
     panel.replaceChildren(element("p", {class: "quiet"},
       "This page has no model. ", element("code", {}, "grammask serve --model …"), " serves it with one."));
@@ -63,6 +66,9 @@ export function mountModel({document, results, server, appendToken}) {
         element("td", {class: "number"}, percent(before)), element("td", {}, bar(before, "bar")),
         element("td", {class: "number"}, after === 0 ? "refused" : percent(after)), element("td", {}, bar(after, "bar after")));
     }));
+    chart.hidden = steps.length === 0;
+    const first = Math.max(0, results.state.mask.step + 1 - steps.length);
+    setEnds({top: "100 %", bottom: "0 %", first: number(first), last: number(first + steps.length - 1)});
     drawMass(curve, steps, document);
   }
   return panel;

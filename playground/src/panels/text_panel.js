@@ -1,13 +1,14 @@
 // The text as coloured tokens, the first wrong byte with the reason, forced text as a suggestion, and the slider of steps.
 
 import {characterOffsets, decoded, shown} from "../bytes.js";
+import {withAxes} from "../chart.js";
 import {$, element, number, plural} from "../dom.js";
 import {MarkedEditor} from "../editor.js";
+import {listed} from "./expectations.js";
 
 const REPLAY_MS = 350;
-const MAX_LISTED = 6;
 
-export function mountText({document, results}) {
+export function mountText({document, results, showPlace}) {
   const editor = new MarkedEditor($("text-input"));
   const slider = $("step");
   const area = editor.textarea;
@@ -64,12 +65,12 @@ export function mountText({document, results}) {
   area.addEventListener("beforeinput", () => (editor.ghost = ""));
   show(document.state);
 
-  results.on(["mask"], ({mask}) => {
-    if (!mask) {
-      editor.mark("tokens", document.state.text, []);
+  results.on(["mask", "isStale"], ({mask, isStale}) => {
+    if (!mask || isStale) {
+      for (const layer of ["tokens", "wrong"]) editor.mark(layer, document.state.text, []);
       editor.ghost = "";
       $("text-said").replaceChildren();
-      verdict("", "");
+      verdict(isStale ? "the grammar has errors" : "", "bad");
       return;
     }
     const {text, fits, offsets, legal, step} = mask;
@@ -85,14 +86,21 @@ export function mountText({document, results}) {
     const following = step < offsets.length - 1 ? shownToken(mask, step) : undefined;
     $("step-said").textContent = `step ${step} of ${legal}` +
       (following && step < legal ? `: token ${mask.ids[step]} “${following}” follows` : "");
-    $("text-said").replaceChildren(...(isWhole ? nextSaid(mask, forced) : [wrongSaid(mask, characters)]));
+    $("text-said").replaceChildren(...(isWhole ? nextSaid(mask, forced) : [wrongSaid(mask, characters, showPlace)]));
     if (!isWhole) verdict("does not fit", "bad");
     else if (mask.isFinished) verdict("has ended", "good");
     else if (mask.isComplete) verdict(step === legal ? "complete" : "complete here", "good");
     else verdict("a valid beginning", "warn");
   });
 
-  results.on(["steps", "mask"], ({steps, mask}) => drawCurve($("steps-curve"), steps?.counts, mask?.step ?? 0));
+  const curve = $("steps-curve");
+  const {chart, set} = withAxes(curve, {x: "tokens read", y: "Allowed tokens at each step, on a logarithmic scale"});
+  results.on(["steps", "mask"], ({steps, mask}) => {
+    const counts = steps?.counts ?? [];
+    chart.hidden = counts.length < 2;
+    set({top: number(largest(counts)), bottom: "0", first: "0", last: number(counts.length - 1)});
+    drawCurve(curve, counts, mask?.step ?? 0);
+  });
   return editor;
 }
 
@@ -131,24 +139,15 @@ function wrongMarks(text, fits, characters) {
   return [{start, end, class: "text-wrong"}, ...(end < text.length ? [{start: end, end: text.length, class: "text-rest"}] : [])];
 }
 
-export function listed(expected) {
-  const names = [...new Set(expected.map(({terminal, rule}) => `${terminal}${rule ? ` in ${rule}` : ""}`))];
-  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
-  return names.slice(0, MAX_LISTED).map((name, index) => [index > 0 ? ", " : "", element("code", {}, name)]).flat().concat(more);
-}
-
-function wrongSaid({text, fits, wrong}, characters) {
-  const at = characters[fits];
-  const before = text.slice(0, at);
-  const line = before.split("\n").length;
-  const column = [...before.slice(before.lastIndexOf("\n") + 1)].length + 1;
-  const character = String.fromCodePoint(text.codePointAt(at));
-  const ending = wrong.isComplete ? "the text could end here" : "";
+function wrongSaid({text, fits, wrong}, characters, showPlace) {
+  const {line, column, expected, couldEnd, place, help} = wrong;
+  const character = String.fromCodePoint(text.codePointAt(characters[fits]));
+  const ending = couldEnd ? "the text could end here" : "";
   return element("div", {class: "wrong"},
     element("b", {}, `“${shown(new TextEncoder().encode(character))}”`),
     ` at line ${line}, column ${column} (byte ${fits}) is refused: `,
-    ...(wrong.expected.length ? ["the grammar expects ", ...listed(wrong.expected)] : []),
-    wrong.expected.length && ending ? `, or ${ending}` : ending, ".");
+    ...(expected.length ? ["the grammar expects ", ...listed(expected, place, showPlace)] : []),
+    expected.length && ending ? `, or ${ending}` : ending, help ? `; ${help}` : "", ".");
 }
 
 function nextSaid(mask, forced) {
@@ -159,11 +158,15 @@ function nextSaid(mask, forced) {
   return parts;
 }
 
+function largest(counts) {
+  return counts.reduce((most, count) => Math.max(most, count), 1);
+}
+
 // Allowed tokens per step on a logarithmic scale, with the present step.
 function drawCurve(svg, counts, step) {
   svg.replaceChildren();
-  if (!counts || counts.length < 2) return;
-  const top = Math.log2(Math.max(2, ...counts.slice(0, 5000)) + 1);
+  if (counts.length < 2) return;
+  const top = Math.log2(largest(counts) + 1);
   const points = Array.from(counts, (count, index) => `${index},${(1 - Math.log2(count + 1) / top).toFixed(3)}`);
   svg.setAttribute("viewBox", `0 -0.05 ${counts.length - 1} 1.1`);
   const line = document.createElementNS(svg.namespaceURI, "polyline");

@@ -1,0 +1,71 @@
+// The button Write: a small language model in the page continues the text under the mask, token by token.
+
+import {$, plural} from "../dom.js";
+import {append} from "./text_panel.js";
+
+// Maximum number of tokens, which is the token budget, so that the text is complete at the end.
+const MAX_TOKENS = 120;
+// Time between the mask and the next token, in milliseconds, so that both can be seen.
+const PAUSE_MS = 90;
+
+export function mountWriting({document, results, engine}) {
+  const button = $("write-button");
+  // Of the text that is being written: the text so far, the number of additions, and the tokens that it may still have.
+  let writing;
+
+  button.onclick = () => {
+    if (writing) return stop("");
+    writing = {tokensLeft: MAX_TOKENS, text: document.state.text, count: 0};
+    document.set({step: null});
+    showState();
+    return askSoon();
+  };
+
+  function stop(message) {
+    clearTimeout(writing?.timer);
+    writing = undefined;
+    showState();
+    $("write-said").textContent = message;
+  }
+
+  function showState() {
+    button.textContent = writing ? "Stop" : "Write";
+    $("mask-count").setAttribute("aria-busy", String(Boolean(writing)));
+    button.disabled = !writing && !canWrite(results.state);
+    if (writing) $("write-said").textContent = "";
+  }
+
+  // Asks for the next token as soon as the mask after the text is there.
+  function askSoon() {
+    const {mask} = results.state;
+    if (!writing || !mask || mask.text !== writing.text || mask.step < mask.legal) return;
+    clearTimeout(writing.timer);
+    writing.timer = setTimeout(() => engine.write({tokensLeft: writing.tokensLeft, mayEnd: writing.count > 0}), PAUSE_MS);
+  }
+
+  results.on(["written"], ({written, mask}) => {
+    if (!writing || mask.text !== writing.text) return;
+    if (written.failure) return stop(written.failure.message);
+    writing.tokensLeft = written.tokensLeft;
+    if (written.addition) {
+      writing.count++;
+      writing.text += written.addition;
+      append(document, written.addition);
+    }
+    if (written.hasEnded) stop(writing.count ? `The text is complete after ${plural(writing.count, "step")}.` : "The text is complete.");
+    else if (written.tokensLeft <= 0) stop(`Stopped after ${plural(writing.count, "step")}.`);
+  });
+  // Another text, step, grammar or vocabulary ends the writing.
+  document.on(["text", "step"], ({text, step}) => text === writing?.text && step === null || stop(""));
+  document.on(["notation", "grammar", "lexer", "keyOrder", "vocabulary"], () => stop(""));
+  results.on(["mask", "isStale"], () => {
+    showState();
+    askSoon();
+  });
+  showState();
+}
+
+// The text has to fit, token by token.
+function canWrite({mask, isStale}) {
+  return Boolean(mask) && !isStale && mask.wrong === undefined && mask.legal === mask.ids.length && !mask.isFinished;
+}
