@@ -36,7 +36,8 @@ CARGO_DENY := target/tools/bin/cargo-deny
 # The package for JavaScript: the engine in WebAssembly, its bindings and the bundled grammars.
 WASM := target/wasm
 PLAYGROUND := target/playground.html
-PLAYGROUND_SOURCES := $(wildcard playground/*.* playground/examples/* playground/src/*.js playground/src/*/*.js)
+PLAYGROUND_SOURCES := $(wildcard playground/*.* playground/examples/* playground/src/*.js playground/src/*/*.js \
+	playground/texts/* examples/*.* testdata/languages/*)
 WASM_SOURCES := $(wildcard crates/grammask-wasm/npm/* xtask/wasm/Cargo.* xtask/wasm/src/* python/grammask/grammars/definitions/*)
 
 # Tests of other people's interfaces. Elsewhere the marker `hosts` has the tests that need torch, transformers or xgrammar.

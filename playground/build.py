@@ -4,8 +4,8 @@
 
 The first argument is the folder of the engine in WebAssembly (``make wasm``), the others are where the page is written.
 The page contains the engine, the vocabulary o200k_base, the bundled languages and the texts of its language model,
-compressed, the examples with their pictures, and a policy (CSP) by which the browser refuses requests to other hosts and
-scripts other than those of the page.
+compressed, the examples with their pictures, and a policy (CSP) by which the browser refuses requests to other hosts
+and scripts other than those of the page.
 """
 
 from __future__ import annotations

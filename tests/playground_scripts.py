@@ -31,6 +31,6 @@ def run(folder: Path, source: str) -> str:
     entry.write_text(source)
     script = folder / "bundled.cjs"
     script.write_text(
-        bundler().bundle(entry, {path.name: path for path in (PLAYGROUND / "src").glob("*.js")})
+        bundler().bundle(entry, {path.name: path for path in (PLAYGROUND / "src").rglob("*.js")})
     )
     return subprocess.run(["node", script], capture_output=True, text=True, check=True, timeout=60).stdout

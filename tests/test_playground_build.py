@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 
 import pytest
@@ -110,3 +111,74 @@ console.log(shown(encode("a b\\n\\u200b\\u00e9")), shown(Uint8Array.of(0xc3, 0x4
 console.log(Array.from(characterOffsets("aé😀")).join());
 """
     assert run(tmp_path, source).splitlines() == ["a␣b\\n\\u{200b}é \\xc3A", "0,1,1,2,2,2,2,4"]
+
+
+_TEXTS = [
+    "",
+    "plain",
+    'say "yes"',
+    "it's",
+    "'\"",
+    "two\nlines",
+    'two\nlines "',
+    "three \"\"\" and '''\n",
+    "back\\slash",
+    "at the end\\",
+    "lines\nand \\d `${x}`",
+    "tab\t, return\r\n, nul\0, \u2028",
+    "né😀\x7f",
+]
+
+
+@pytest.mark.parametrize("text", _TEXTS)
+def test_texts_in_programs(tmp_path, text):
+    source = f"""import {{codeSample}} from "./code_samples.js";
+const state = {{notation: "choices", grammar: "a", vocabulary: "bytes", text: {json.dumps(text)}}};
+const [python, javascript] = ["python", "javascript"].map((language) => codeSample(language, state, ""));
+const literal = /const text = ([^]*?);\\nconst matcher/.exec(javascript)[1];
+console.log(JSON.stringify([python, eval(literal) === state.text]));
+"""
+    python, is_equal = json.loads(run(tmp_path, source))
+    assert is_equal
+    assigned = [node for node in ast.parse(python).body if isinstance(node, ast.Assign)]
+    (value,) = (node.value for node in assigned if node.targets[0].id == "text")
+    assert ast.literal_eval(value) == text
+
+
+def test_the_language_model(tmp_path):
+    source = """import {NgramModel} from "./engine/ngram_model.js";
+const tokens = ["a", "b", "ab", "abc", "x"];
+const bytes = (text) => Uint8Array.from(text, (character) => character.charCodeAt(0));
+const choices = (legal) => ({
+  isLegal: (id) => legal.includes(id), legal: () => legal, lengthOf: (id) => tokens[id].length,
+  longestToken: (rest) => {
+    const text = String.fromCharCode(...rest);
+    const id = tokens.findLastIndex((token) => text.startsWith(token));
+    return id < 0 ? undefined : id;
+  },
+});
+const model = new NgramModel([bytes("12abc"), bytes("3b")]);
+const drawn = (text, legal) => model.draw(bytes(text), choices(legal));
+// The longest continuation, a shorter legal one, a shorter context, and tokens that no text has.
+console.log(JSON.stringify(
+  [drawn("12", [0, 2, 3]), drawn("12", [0, 1]), drawn("93", [1, 4]), drawn("", [4]), drawn("", [])]));
+"""
+    assert json.loads(run(tmp_path, source)) == [3, 0, 1, 4, None]
+
+
+def test_drafts_of_notations(tmp_path):
+    source = """import {Drafts} from "./drafts.js";
+const drafts = new Drafts([
+  {notation: "regex", grammar: "a+", text: "a"}, {notation: "bundled", grammar: "sql", text: "SELECT"},
+]);
+let state = {notation: "kbnf", grammar: "mine", text: "my", lexer: "basic", keyOrder: "", step: 2};
+const enter = (...where) => {
+  state = {...state, ...drafts.enter(state, ...where)};
+  return [state.notation, state.grammar, state.text, state.lexer, state.step].join();
+};
+console.log([enter("regex"), enter("bundled"), enter("bundled", "go"), enter("gbnf"), enter("kbnf")].join(" "));
+"""
+    assert (
+        run(tmp_path, source)
+        == "regex,a+,a,, bundled,sql,SELECT,, bundled,go,,, gbnf,,,, kbnf,mine,my,basic,\n"
+    )

@@ -14,7 +14,7 @@ def write_to_the_end(playground: Playground) -> str:
     """Click Write, wait until it has ended, and return the text."""
     playground.page.click("#write-button")
     assert playground.text("#write-button") == "Stop"
-    playground.page.wait_for_function("document.getElementById('write-button').textContent === 'Write'")
+    playground.page.wait_for_function("() => document.getElementById('write-button').textContent === 'Write'")
     playground.settle()
     return str(playground.state("d.text"))
 
