@@ -1,11 +1,11 @@
 // Programs for what the page shows: the grammar, the vocabulary and the verdict about the text, or a request to a server.
 
-// The program of a state of the page in a language of LANGUAGES. `server` is the address of `grammask serve`.
+// The program of a state of the page in a language of PROGRAM_LANGUAGES. `server` is the address of `grammask serve`.
 export function codeSample(language, state, server) {
   return SAMPLES[language](state, server);
 }
 
-export const LANGUAGES = {python: "Python", curl: "curl", javascript: "JavaScript"};
+export const PROGRAM_LANGUAGES = {python: "Python", curl: "curl", javascript: "JavaScript"};
 
 const SAMPLES = {
   python: (state, server) => lines(

@@ -36,7 +36,8 @@ async function begin() {
   const document = new Store((await stateOf(location.hash, DEFAULTS)) ?? FIRST);
   const results = new Store({
     vocabulary: undefined, grammar: undefined, report: undefined, keywords: undefined, mask: undefined, groups: undefined,
-    details: undefined, steps: undefined, written: undefined, explained: undefined, compared: undefined, theme: undefined, isStale: false, isSettled: false,
+    details: undefined, steps: undefined, written: undefined, explained: undefined, compared: undefined, theme: undefined,
+    isStale: false, isSettled: false,
   });
   const server = await findServer();
   const engine = new EngineClient(await workerMaker(), await engineAssets(), (answer) => receive(answer, document, results));

@@ -109,14 +109,17 @@ def test_colours_can_be_chosen(playground: Playground) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("example", ["list", "person", "sql", "compare", "arithmetic"])
+@pytest.mark.parametrize("example", ["list", "person", "sql", "compare", "arithmetic", "moves"])
 def test_accessibility_rules(open_playground: Callable[..., Playground], scheme: str, example: str) -> None:
     """The rules of axe-core for WCAG 2.2 AA and best practices."""
     axe_package = pytest.importorskip("axe_playwright_python")
     script = (Path(axe_package.__file__).parent / "axe.min.js").read_text()
     playground = open_playground(color_scheme=scheme)
     playground.example(example)
-    playground.write(playground.state("d.text") + "\x7f")  # Something that does not fit.
+    if example == "moves":
+        playground.write_grammar("root ::= ")  # With the last results, in grey.
+    else:
+        playground.write(playground.state("d.text") + "\x7f")  # Something that does not fit.
     # The policy of the page forbids other scripts; `evaluate` of the debugger is not one of the page.
     playground.page.evaluate(script)
     found = playground.page.evaluate(
@@ -149,11 +152,15 @@ def test_the_page_without_a_mouse(playground: Playground) -> None:
         "theme-button",
         "notation",
         "grammar-input",
+        "write-button",
         "text-input",
         "step",
         "step-play",
         "mask-picture",
         "tokens",
+        "code-language",
+        "code-copy",
+        "code",
         "tab-diagrams",
     ]
     assert [name for name in reached if name in wanted] == wanted

@@ -7,23 +7,25 @@ import {decoded} from "../bytes.js";
 const END_PROBABILITY = 1 / 5;
 
 // Appends tokens to the text of `matcher` until they are whole characters. `tokensLeft` is the budget with the end token,
-// and `mayEnd` tells whether a complete text may end before them. Returns `{addition, tokensLeft, hasEnded}`: the
-// characters, the budget after them, and whether the text has ended.
+// and `mayEnd` tells whether a complete text may end before them. Returns `{addition, count, tokensLeft, hasEnded,
+// isComplete}`: the characters, the number of their tokens, the budget after them, whether the writing has ended, and whether
+// the text is complete then.
 export function writeCharacters({matcher, vocabulary, model, text, tokensLeft, mayEnd}) {
-  const ended = {addition: "", tokensLeft, hasEnded: true};
-  if (matcher.isFinished || mayEnd && matcher.isComplete && Math.random() < END_PROBABILITY) return ended;
-  let left = withBudget(matcher, tokensLeft);
+  const budget = withBudget(matcher, tokensLeft);
   let written = new Uint8Array();
-  while (left > 0 && !matcher.isFinished) {
+  let count = 0;
+  let addition;
+  const wantsEnd = mayEnd && matcher.isComplete && Math.random() < END_PROBABILITY;
+  while (!wantsEnd && !matcher.isFinished && !addition && count < budget) {
     const id = model.draw(joined(text, written), choices(matcher, vocabulary));
-    if (id === undefined) return ended; // Only the end token, or tokens without text.
+    if (id === undefined) break; // Only the end token, or tokens without text.
     matcher.accept(id);
-    left--;
+    count++;
     written = joined(written, vocabulary.token(id));
-    const addition = decoded(written);
-    if (addition !== undefined) return {addition, tokensLeft: left, hasEnded: matcher.isFinished};
+    addition = decoded(written);
   }
-  return ended;
+  const hasEnded = !addition || matcher.isFinished || count === budget;
+  return {addition: addition ?? "", count, tokensLeft: budget - count, hasEnded, isComplete: matcher.isComplete};
 }
 
 // The tokens with text that the mask allows, as `NgramModel.draw` asks for them.

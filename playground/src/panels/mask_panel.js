@@ -11,6 +11,9 @@ const CLASSES = [
   ["letters", 212], ["space and more", 165], ["digits", 32], ["punctuation", 285], ["control and non-ASCII", 345], ["no text", 60],
 ];
 
+// Classes of marks in the style sheet, with their meaning.
+const MARKS = [["lit", "bright: allowed"], ["dim", "pale: refused"], ["ring", "ring: follows in the text"]];
+
 // Runs of tokens of one class that are at least this part of the vocabulary have a label in the picture.
 const MIN_LABELLED_SHARE = 0.03;
 
@@ -25,9 +28,8 @@ export function mountMask({results, engine, appendToken, showPlace}) {
   let cursor;
 
   $("mask-legend").append(...CLASSES.map(([name, hue]) =>
-    element("li", {}, element("i", {style: `background: hsl(${hue} 75% 50%)`}), name)),
-  element("li", {}, element("i", {class: "key lit"}), "bright: allowed"), element("li", {}, element("i", {class: "key"}), "pale: refused"),
-  element("li", {}, element("i", {class: "key ring"}), "ring: follows in the text"));
+    element("li", {}, element("i", {style: `background: hsl(${hue} 75% 50%)`}), name)));
+  $("mask-legend").append(...MARKS.map(([kind, name]) => element("li", {}, element("i", {class: `key ${kind}`}), name)));
 
   const setUp = ({vocabulary}) => {
     if (!vocabulary) return;

@@ -10,7 +10,7 @@ const PAUSE_MS = 90;
 
 export function mountWriting({document, results, engine}) {
   const button = $("write-button");
-  // Of the text that is being written: the text so far, the number of additions, and the tokens that it may still have.
+  // Of the text that is being written: the text so far, the number of tokens, and how many may still follow.
   let writing;
 
   button.onclick = () => {
@@ -48,12 +48,12 @@ export function mountWriting({document, results, engine}) {
     if (written.failure) return stop(written.failure.message);
     writing.tokensLeft = written.tokensLeft;
     if (written.addition) {
-      writing.count++;
+      writing.count += written.count;
       writing.text += written.addition;
       append(document, written.addition);
     }
-    if (written.hasEnded) stop(writing.count ? `The text is complete after ${plural(writing.count, "step")}.` : "The text is complete.");
-    else if (written.tokensLeft <= 0) stop(`Stopped after ${plural(writing.count, "step")}.`);
+    if (written.hasEnded) stop(`${written.isComplete ? "The text is complete" : "Stopped"} after ${plural(writing.count, "token")}.`);
+    return undefined;
   });
   // Another text, step, grammar or vocabulary ends the writing.
   document.on(["text", "step"], ({text, step}) => text === writing?.text && step === null || stop(""));
