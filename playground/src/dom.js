@@ -23,3 +23,8 @@ export function number(value) {
 export function plural(count, noun) {
   return `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+// The number of tokens that a mask allows.
+export function allowedSaid({mask, vocabulary}) {
+  return `${number(mask.allowed)} of ${number(vocabulary.size)} tokens allowed`;
+}

@@ -115,6 +115,7 @@ def test_the_slider_replays_all_steps(playground: Playground) -> None:
     playground.until("r.mask.step === 0")
     playground.settle()
     assert playground.state("r.mask.allowed") == counts[0]
+    assert f"step 0 of {steps}: {counts[0]:,} of 200,019 tokens allowed" in playground.text("#step-said")
     assert "follows" in playground.text("#step-said")
     assert playground.page.is_visible("#mask-next")
     for step in range(1, steps + 1):

@@ -6,7 +6,9 @@ from playground_page import Playground
 
 _RECORD = """() => {
     window.counts = [];
+    window.curves = [];
     playground.results.on(["mask"], () => counts.push(document.getElementById("mask-count").textContent));
+    playground.results.on(["steps"], ({steps}) => curves.push(steps?.counts.length));
 }"""
 
 
@@ -49,6 +51,8 @@ def test_the_mask_moves_with_the_text(playground: Playground) -> None:
     assert len(counts) > 5
     assert len(set(counts)) > 3
     assert all("of 200,019 tokens allowed" in count for count in counts)
+    # The curve grows with the text.
+    assert len(set(playground.page.evaluate("curves"))) > 5
     assert playground.page.get_attribute("#mask-count", "aria-live") == "polite"
     assert playground.page.get_attribute("#mask-count", "aria-busy") == "false"
 

@@ -13,6 +13,8 @@ const SLICE_MS = 12;
 // Time after a mask before the rest of its answer, in milliseconds: the tokens by terminal take longest where many are
 // allowed, and would delay the mask after the next key.
 const TYPING_PAUSE_MS = 150;
+// Steps that are counted before the pause: those of a key or a written token.
+const MAX_EARLY_STEPS = 8;
 
 // A promise of the engine.
 let started;
@@ -144,12 +146,17 @@ async function analyse({sequence, revision, document, text, step}) {
     kind: "mask", sequence, text, ids: read.ids, offsets: read.offsets, legal: read.legal, fits: read.fits, step: at,
     wrong, ...mask, ...session.next(),
   }, [mask.words.buffer]);
+  const isEarly = read.legal + 1 - session.countedSteps(read.ids).length <= MAX_EARLY_STEPS;
+  if (isEarly) await countSteps(sequence, read);
   await new Promise((resolve) => setTimeout(resolve, TYPING_PAUSE_MS));
   if (!await isCurrent(sequence)) return;
+  session.moveTo(read.ids, at);
   postMessage({kind: "groups", sequence, groups: labelled(session.groups())});
   if (!await isCurrent(sequence)) return;
   postMessage({kind: "details", sequence, tree: session.tree(read.bytes), readings: session.readings()});
-  await countSteps(sequence, read);
+  if (!isEarly) await countSteps(sequence, read);
+  if (await isCurrent(sequence)) postMessage({kind: "settled", sequence});
+  return undefined;
 }
 
 // The number of allowed tokens at each step, in slices.
@@ -164,7 +171,6 @@ async function countSteps(sequence, {ids, legal}) {
     }
   }
   postMessage({kind: "steps", sequence, counts: Uint32Array.from(counts.slice(0, legal + 1))});
-  postMessage({kind: "settled", sequence});
 }
 
 // The order of the ids for the picture, tokens without text last, and a class of each id for its colour.

@@ -2,7 +2,7 @@
 // same prefix lie together. Allowed tokens are lit.
 
 import {shown} from "../bytes.js";
-import {$, element, number} from "../dom.js";
+import {$, allowedSaid, element} from "../dom.js";
 import {curve, sideFor} from "../hilbert.js";
 import {listed} from "./expectations.js";
 
@@ -65,7 +65,7 @@ export function mountMask({results, engine, appendToken, showPlace}) {
     const share = mask ? mask.allowed / vocabulary.size : 0;
     const percent = share === 0 ? "" : share < 0.001 ? " (less than 0.1 %)" : ` (${(share * 100).toFixed(1)} %)`;
     $("mask-count").textContent = mask
-      ? `${number(mask.allowed)} of ${number(vocabulary.size)} tokens allowed${percent}, ${
+      ? `${allowedSaid({mask, vocabulary})}${percent}, ${
         isStale ? "by the last grammar without errors" : duration(mask.milliseconds)}` : "";
     const following = mask && mask.step < mask.ids.length ? mask.ids[mask.step] : undefined;
     place($("mask-next"), following);

@@ -2,7 +2,7 @@
 
 import {characterOffsets, decoded, shown} from "../bytes.js";
 import {withAxes} from "../chart.js";
-import {$, element, number, plural} from "../dom.js";
+import {$, allowedSaid, element, number, plural} from "../dom.js";
 import {MarkedEditor} from "../editor.js";
 import {listed} from "./expectations.js";
 
@@ -84,8 +84,8 @@ export function mountText({document, results, showPlace}) {
     slider.value = step;
     slider.setAttribute("aria-valuetext", `${step} of ${plural(legal, "token")}`);
     const following = step < offsets.length - 1 ? shownToken(mask, step) : undefined;
-    $("step-said").textContent = `step ${step} of ${legal}` +
-      (following && step < legal ? `: token ${mask.ids[step]} “${following}” follows` : "");
+    $("step-said").textContent = `step ${step} of ${legal}: ${allowedSaid(results.state)}` +
+      (following && step < legal ? `; token ${mask.ids[step]} “${following}” follows` : "");
     $("text-said").replaceChildren(...(isWhole ? nextSaid(mask, forced) : [wrongSaid(mask, characters, showPlace)]));
     if (!isWhole) verdict("does not fit", "bad");
     else if (mask.isFinished) verdict("has ended", "good");
@@ -97,7 +97,7 @@ export function mountText({document, results, showPlace}) {
   const {chart, set} = withAxes(curve, {x: "tokens read", y: "Allowed tokens at each step, on a logarithmic scale"});
   results.on(["steps", "mask"], ({steps, mask}) => {
     const counts = steps?.counts ?? [];
-    chart.hidden = counts.length < 2;
+    chart.style.visibility = counts.length < 2 ? "hidden" : ""; // Its place stays.
     set({top: number(largest(counts)), bottom: "0", first: "0", last: number(counts.length - 1)});
     drawCurve(curve, counts, mask?.step ?? 0);
   });
