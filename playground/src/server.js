@@ -1,5 +1,7 @@
 // The server behind the page, if there is one. Only paths beside the page are asked.
 
+import {fromBase64} from "./bytes.js";
+
 // Returns the server of `grammask serve` with the name of its model, or undefined.
 export async function findServer() {
   if (!location.protocol.startsWith("http")) return undefined;
@@ -22,11 +24,17 @@ class Server {
     return (await checked(await fetch("playground/vocabulary"))).arrayBuffer();
   }
 
-  async probabilities(query) {
+  // The probabilities after the tokens of a mask under the grammar of a state of the page: `steps`, and `candidates` for the next
+  // token. With `maxTokens` they are those of the next token under this token budget.
+  async probabilities({notation, grammar, lexer, keyOrder, prompt}, mask, maxTokens) {
+    const query = {
+      notation, grammar, lexer, key_order: keyOrder, prompt, tokens: Array.from(mask.ids.subarray(0, mask.step)), max_tokens: maxTokens,
+    };
     const answer = await fetch("playground/probabilities", {
       method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(query),
     });
-    return (await checked(answer)).json();
+    const {steps, candidates} = await (await checked(answer)).json();
+    return {steps, candidates: candidates.map(({text, ...others}) => ({...others, bytes: text === null ? undefined : fromBase64(text)}))};
   }
 }
 

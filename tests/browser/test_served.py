@@ -58,6 +58,23 @@ def test_a_candidate_continues_the_text(served: str, open_playground: Callable[.
     assert playground.text("#text-verdict") != "does not fit"
 
 
+def test_the_model_of_the_server_writes(served: str, open_playground: Callable[..., Playground]) -> None:
+    playground = open_playground(served)
+    assert "with the model demo of the server" in playground.text("#write-about")
+    playground.example("person")
+    before = playground.state("d.text")
+    playground.page.click("#write-button")
+    playground.page.wait_for_function("() => document.getElementById('write-button').textContent === 'Write'")
+    playground.settle()
+    assert playground.state("d.text").startswith(before)
+    assert playground.text("#text-verdict") == "complete"
+    assert playground.text("#write-said").startswith("The text is complete after")
+    assert any(url.endswith("playground/probabilities") for url in playground.requests)
+    playground.page.select_option("#vocabulary", "bytes")
+    playground.until("r.vocabulary.name === 'bytes'")
+    assert "n-grams" in playground.text("#write-about")
+
+
 def test_the_page_of_an_install_from_source(
     served: str, browser: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

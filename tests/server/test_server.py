@@ -783,6 +783,11 @@ def test_probabilities_of_the_page(url: str) -> None:
     assert allowed_ids == {ord("b"), ord("d")}
     assert sum(each["after"] for each in answer["candidates"]) == pytest.approx(1)
 
+    for max_tokens, legal in [(1, {259}), (2, {ord("c"), 259})]:
+        answer = probabilities(url, tokens=list(b"ab"), max_tokens=max_tokens)
+        assert len(answer["steps"]) == 1
+        assert {each["id"] for each in answer["candidates"] if each["after"] > 0} == legal
+
     ended = probabilities(url, tokens=[*b"ab", 259])
     assert (len(ended["steps"]), ended["candidates"]) == (3, [])
 
@@ -817,6 +822,9 @@ def test_notations_of_the_page(url: str, notation: str, grammar: str, text: str)
         ({"tokens": [True]}, "tokens", "invalid_value"),
         ({"tokens": [1000]}, "tokens", "invalid_value"),
         ({"tokens": [120]}, "tokens", "invalid_value"),
+        ({"max_tokens": True}, "max_tokens", "invalid_value"),
+        ({"max_tokens": 0}, "max_tokens", "invalid_value"),
+        ({"max_tokens": 2}, "grammar", "budget-too-small"),
     ],
 )
 def test_bad_queries_of_the_page(url: str, fields: Any, param: str, code: str) -> None:

@@ -36,12 +36,8 @@ export function mountModel({document, results, server, appendToken}) {
       const {mask, grammar, vocabulary} = results.state;
       if (!mask || grammar?.failure || vocabulary?.name !== "model" || document.state.tab !== "model") return;
       const turn = ++newest;
-      const {notation, grammar: source, lexer, keyOrder} = document.state;
       try {
-        const answer = await server.probabilities({
-          notation, grammar: source, lexer, key_order: keyOrder, prompt: document.state.prompt,
-          tokens: Array.from(mask.ids.subarray(0, mask.step)),
-        });
+        const answer = await server.probabilities(document.state, mask);
         if (turn === newest) show(answer);
       } catch (error) {
         if (turn === newest) said.textContent = `The server has no answer: ${error.message}`;
@@ -57,8 +53,7 @@ export function mountModel({document, results, server, appendToken}) {
   function show({candidates, steps}) {
     const last = steps.at(-1);
     said.textContent = last ? `The mask leaves ${percent(last.mass)} of the probability.` : "The text has ended.";
-    body.replaceChildren(...candidates.map(({id, text, before, after}) => {
-      const bytes = text === null ? undefined : Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    body.replaceChildren(...candidates.map(({id, bytes, before, after}) => {
       const label = element("button", {type: "button", class: "token", disabled: after === 0, onclick: () => appendToken(id, bytes)},
         bytes ? shown(bytes) : `token ${id}`);
       return element("tr", {class: after === 0 ? "refused" : undefined},

@@ -1,6 +1,8 @@
-// The button Write: a small language model in the page continues the text under the mask, token by token.
+// The button Write: a small language model in the page, or the model of the server, continues the text under the mask,
+// token by token.
 
 import {$, plural} from "../dom.js";
+import {writeByServer} from "../server_writer.js";
 import {append} from "./text_panel.js";
 
 // Maximum number of tokens, which is the token budget, so that the text is complete at the end.
@@ -8,7 +10,8 @@ const MAX_TOKENS = 120;
 // Time between the mask and the next token, in milliseconds, so that both can be seen.
 const PAUSE_MS = 90;
 
-export function mountWriting({document, results, engine}) {
+export function mountWriting({document, results, engine, server}) {
+  const usesServer = () => server && results.state.vocabulary?.name === "model";
   const button = $("write-button");
   // Of the text that is being written: the text so far, the number of tokens, and how many may still follow.
   let writing;
@@ -40,7 +43,17 @@ export function mountWriting({document, results, engine}) {
     const {mask} = results.state;
     if (!writing || !mask || mask.text !== writing.text || mask.step < mask.legal) return;
     clearTimeout(writing.timer);
-    writing.timer = setTimeout(() => engine.write({tokensLeft: writing.tokensLeft, mayEnd: writing.count > 0}), PAUSE_MS);
+    writing.timer = setTimeout(() => (usesServer() ? askServer(mask) : askEngine()), PAUSE_MS);
+  }
+
+  function askEngine() {
+    engine.write({tokensLeft: writing.tokensLeft, mayEnd: writing.count > 0});
+  }
+
+  async function askServer(mask) {
+    const asked = writing;
+    const written = await writeByServer(server, document.state, mask, writing.tokensLeft).catch((failure) => ({failure}));
+    if (writing === asked) results.set({written});
   }
 
   results.on(["written"], ({written, mask}) => {
@@ -58,6 +71,10 @@ export function mountWriting({document, results, engine}) {
   // Another text, step, grammar or vocabulary ends the writing.
   document.on(["text", "step"], ({text, step}) => text === writing?.text && step === null || stop(""));
   document.on(["notation", "grammar", "lexer", "keyOrder", "vocabulary"], () => stop(""));
+  results.on(["vocabulary"], () => {
+    $("write-model").textContent = usesServer() ? `with the model ${server.name} of the server`
+      : "with a small language model in this page: n-grams of its example texts and of the grammar";
+  });
   results.on(["mask", "isStale"], () => {
     showState();
     askSoon();

@@ -34,6 +34,7 @@ _MAX_CANDIDATES = 25
 """Maximum number of the most likely tokens, before the mask and after it each."""
 _MAX_STEPS = 200
 """Maximum number of steps with a mass, which are the last ones; each costs a pass of the model."""
+_MAX_BUDGET = 100_000
 _LIMITS = Limits(seconds=5.0)
 _LEXERS: dict[Any, Literal["basic", "contextual"] | None] = {
     "": None,
@@ -58,15 +59,17 @@ class ProbabilityQuery:
         grammar: The grammar.
         prompt: The text before.
         tokens: The ids of the text.
+        budget: The token budget of the next token, of which alone the probabilities are asked for; None without one.
     """
 
     grammar: Grammar
     prompt: str
     tokens: Sequence[int]
+    budget: int | None = None
 
     @classmethod
     def of_json(cls, query: Any) -> ProbabilityQuery:
-        """Reads ``notation``, ``grammar``, ``lexer``, ``key_order``, ``prompt`` and ``tokens``.
+        """Reads ``notation``, ``grammar``, ``lexer``, ``key_order``, ``prompt``, ``tokens`` and ``max_tokens``.
 
         Raises:
             BadRequest: A field is missing or has another type.
@@ -81,7 +84,10 @@ class ProbabilityQuery:
             raise BadRequest("prompt is no string", "prompt")
         if not isinstance(tokens, list) or any(type(token) is not int for token in tokens):
             raise BadRequest("tokens is no list of ids", "tokens")
-        return cls(_grammar(query, text), prompt, tokens)
+        budget = query.get("max_tokens")
+        if budget is not None and (type(budget) is not int or not 0 < budget <= _MAX_BUDGET):
+            raise BadRequest(f"max_tokens is no number from 1 to {_MAX_BUDGET}", "max_tokens")
+        return cls(_grammar(query, text), prompt, tokens, budget)
 
 
 def matcher(model: LanguageModel, query: ProbabilityQuery) -> Matcher:
@@ -112,7 +118,7 @@ def probabilities(model: LanguageModel, query: ProbabilityQuery, matcher: Matche
         GrammarError: A limit is exceeded.
     """
     vocabulary = model.vocabulary
-    first = max(0, len(query.tokens) - _MAX_STEPS)
+    first = max(0, len(query.tokens) - (_MAX_STEPS if query.budget is None else 0))
     for position, token in enumerate(query.tokens[:first]):
         _accept(matcher, vocabulary, token, position)
     model.begin([*model.encode(query.prompt), *query.tokens[:first]])
@@ -123,6 +129,7 @@ def probabilities(model: LanguageModel, query: ProbabilityQuery, matcher: Matche
         model.append(token)
     if matcher.is_finished:
         return {"steps": steps, "candidates": []}
+    matcher.budget = query.budget
     last = _distributions(model, matcher)
     steps.append(_step(vocabulary, last))
     return {"steps": steps, "candidates": _candidates(vocabulary, last)}
