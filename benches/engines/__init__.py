@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from comparison.vocabularies import TokenTable
 
-NAMES = ("grammask", "llguidance", "xgrammar", "kbnf")
+NAMES = ("grammask", "llguidance", "xgrammar", "kbnf", "glrmask")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Steps:
     accept: Callable[[int], bool]
     error: Callable[[], str | None]
     """Why the engine stopped, if it does not raise."""
+    is_complete: Callable[[], bool] | None = None
+    """Whether the text may end, for an engine whose masks lack the end token."""
 
 
 class Engine(Protocol):

@@ -90,30 +90,26 @@ class Report:
         return Table(header, rows)
 
     def _costs(self) -> Table:
-        header = ["microseconds of CPU time", "engine", "count", "mean", "p50", "p99", "max"]
+        header = ["microseconds of CPU time", "engine", "count", "mean", "p50", "p99", "p99.9", "max"]
         groups: list[tuple[str, dict[str, list[Result]]]] = [
             ("all that compile", {engine: self._compiled(engine) for engine in self.found})
         ]
         first = self._first
-        for other in self.found:
-            if other != first:
-                both = self._passed(first) & self._passed(other)
-                groups.append(
-                    (
-                        f"passed by {first} and {other} ({len(both)})",
-                        {
-                            engine: [self.found[engine][case] for case in sorted(both)]
-                            for engine in (first, other)
-                        },
-                    )
-                )
+        together: list[tuple[str, ...]] = [(first, other) for other in self.found if other != first]
+        if len(together) > 1:
+            together.append(tuple(self.found))
+        for engines in together:
+            passed = sorted(set.intersection(*map(self._passed, engines)))
+            name = "all engines" if len(engines) > 2 else " and ".join(engines)
+            of_passed = {engine: [self.found[engine][case] for case in passed] for engine in engines}
+            groups.append((f"passed by {name} ({len(passed)})", of_passed))
         rows = []
         for name, by_engine in groups:
             for kind, times in (("mask + accept", mask_times), ("compile + first mask", ready_times)):
                 for engine, results in by_engine.items():
                     spread = Spread.of(times(results))
                     if spread is not None:
-                        figures = (spread.mean, spread.p50, spread.p99, spread.max)
+                        figures = (spread.mean, spread.p50, spread.p99, spread.p99_9, spread.max)
                         rows.append([f"{kind}, {name}", engine, f"{spread.count:,}", *map(_micros, figures)])
         return Table(header, rows)
 

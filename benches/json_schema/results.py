@@ -143,6 +143,7 @@ class Spread:
     mean: float
     p50: float
     p99: float
+    p99_9: float
     max: float
 
     @staticmethod
@@ -150,12 +151,13 @@ class Spread:
         """Summarise; None if there is nothing."""
         if not len(nanoseconds):
             return None
-        p50, p99 = np.percentile(nanoseconds, [50, 99]) / 1000
+        p50, p99, p99_9 = np.percentile(nanoseconds, [50, 99, 99.9]) / 1000
         return Spread(
             len(nanoseconds),
             float(nanoseconds.mean()) / 1000,
             float(p50),
             float(p99),
+            float(p99_9),
             float(nanoseconds.max()) / 1000,
         )
 
