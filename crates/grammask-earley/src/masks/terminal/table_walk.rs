@@ -2,7 +2,8 @@
 //!
 //! A large set of literals is a table without dead states (see [`Table`](grammask_automata::Table)). Tokens are live
 //! where both the table and the trie have a transition; no other node is visited, and no state of the automaton is
-//! created. So the cost is the number of common paths, not of literals.
+//! created. So the cost is the number of common paths, not of literals. Formats are tables too; in their states that loop
+//! on many bytes most of the trie is a common path, so these are left to an ordinary walk.
 
 use grammask_automata::{Automata, ByteSet, StateId, Table, TableState};
 use grammask_diagnostics::LimitExceeded;
@@ -10,7 +11,7 @@ use grammask_vocabulary::{
     BitOrder, ChildrenByByte, LiveTokens, NodeSet, TokenId, TokenTrie, TrieNode, Vocabulary,
 };
 
-use super::super::tuning::{MAX_SCRATCH, MAX_SMALL_WALK};
+use super::super::tuning::{MAX_NARROW_BYTES, MAX_SCRATCH, MAX_SMALL_WALK};
 use super::walk::{WalkResult, enter_children, nodes_ahead, walk_sparse};
 
 /// Buffers of a walk, reused by the next: most walks are short, and there are many.
@@ -39,7 +40,7 @@ pub(crate) fn walk_table(
 ) -> Result<Option<WalkResult>, LimitExceeded> {
     let terms = automata.terms();
     let Some((table, start, tail)) = terms.leading_table(automata.term(state)) else { return Ok(None) };
-    if nodes.is_dense() {
+    if nodes.is_dense() || loops(table, start) {
         return Ok(None);
     }
     let has_tail = tail != terms.epsilon();
@@ -69,6 +70,12 @@ pub(crate) fn walk_table(
         return Ok(None);
     }
     walk_sparse(automata, vocabulary, &entries, scratch.tokens.clone(), work).map(Some)
+}
+
+/// Whether many bytes lead from a state to itself: the words are no literals, but free text.
+fn loops(table: &Table, state: TableState) -> bool {
+    let looping = table.edges(state).filter(|&(_, _, target)| target == state);
+    looping.map(|(low, high, _)| usize::from(high - low) + 1).sum::<usize>() > MAX_NARROW_BYTES
 }
 
 impl TableScratch {
