@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 __all__ = [
     "CONSTRAINTS",
@@ -15,6 +16,7 @@ __all__ = [
     "UNENFORCEABLE",
     "escaped",
     "places",
+    "value_at",
 ]
 
 NUMBER_TEXTS = "x-grammask-number-texts"
@@ -91,3 +93,26 @@ def places(schema: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def escaped(name: str) -> str:
     """Returns a name as a part of a JSON pointer (RFC 6901)."""
     return name.replace("~", "~0").replace("/", "~1")
+
+
+def value_at(root: Any, reference: object) -> Any:
+    """Returns the value in a schema that a reference within it leads to.
+
+    Raises:
+        LookupError: Nothing is there.
+        ValueError: The reference is no JSON pointer in a fragment.
+    """
+    if reference != "#" and not (isinstance(reference, str) and reference.startswith("#/")):
+        msg = f"the reference {reference!r} is no JSON pointer into the schema"
+        raise ValueError(msg)
+    node = root
+    for part in unquote(reference[1:]).split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, Mapping) and name in node:
+            node = node[name]
+        elif isinstance(node, list) and name.isdecimal() and int(name) < len(node):
+            node = node[int(name)]
+        else:
+            msg = f"the reference {reference!r} leads nowhere"
+            raise LookupError(msg)
+    return node

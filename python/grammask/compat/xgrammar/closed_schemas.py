@@ -9,7 +9,10 @@ separately, as in xgrammar.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
+
+from grammask.schemas.keywords import value_at
 
 __all__ = ["closed"]
 
@@ -82,9 +85,9 @@ def _parts(schema: dict[str, Any], root: Any) -> list[dict[str, Any]]:
         seen.add(id(part))
         parts.append(part)
         pending.extend(_children(part, ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")))
-        reference = part.get("$ref")
-        if isinstance(reference, str):
-            pending.append(_resolved(root, reference))
+        if "$ref" in part:
+            with suppress(LookupError, ValueError):  # Other references lead out of the schema.
+                pending.append(value_at(root, part["$ref"]))
     return parts
 
 
@@ -97,19 +100,3 @@ def _children(schema: dict[str, Any], keywords: tuple[str, ...]) -> list[Any]:
         elif isinstance(value, dict):
             children.extend(value.values() if keyword in _MAPS else [value])
     return children
-
-
-def _resolved(root: Any, reference: str) -> Any:
-    """Resolves a JSON pointer in a fragment; returns None for other references."""
-    if not reference.startswith("#"):
-        return None
-    node = root
-    for step in reference[1:].split("/")[1:]:
-        step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, dict):
-            node = node.get(step)
-        elif isinstance(node, list) and step.isdecimal() and int(step) < len(node):
-            node = node[int(step)]
-        else:
-            return None
-    return node

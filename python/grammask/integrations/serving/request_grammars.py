@@ -17,6 +17,7 @@ from grammask.grammar import Grammar
 from grammask.grammar_texts import without_byte_order_mark
 from grammask.readers.regex import REGEX_SYNTAXES
 from grammask.schemas.embedded_options import KEYWORD, embedded_options
+from grammask.schemas.keywords import places
 from grammask.schemas.options import REGEX
 
 if TYPE_CHECKING:
@@ -36,15 +37,6 @@ __all__ = [
 ]
 
 _RULE = re.compile(r"^\s*([\w.-]+)\s*::=", re.MULTILINE)
-
-_SCHEMA_MAPS = (
-    *("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"),
-)
-_SCHEMAS = (
-    *("additionalProperties", "unevaluatedProperties", "propertyNames", "contains", "additionalItems"),
-    *("unevaluatedItems", "not", "if", "then", "else", "contentSchema", "items", "prefixItems"),
-    *("allOf", "anyOf", "oneOf"),
-)
 
 
 def json_schema(
@@ -132,18 +124,7 @@ def closed_objects(schema: Any) -> Any:
         copy = json.loads(schema if isinstance(schema, str | bytes) else json.dumps(schema))
     except (ValueError, RecursionError):
         return schema
-    pending = [copy]
-    while pending:
-        schema = pending.pop()
-        if isinstance(schema, list):
-            pending.extend(schema)
-        if not isinstance(schema, dict):
-            continue
-        for keyword in _SCHEMA_MAPS:
-            schemas = schema.get(keyword)
-            if isinstance(schemas, dict):
-                pending.extend(schemas.values())
-        pending.extend(schema[keyword] for keyword in _SCHEMAS if keyword in schema)
+    for _, schema in places(copy):
         if (
             "additionalProperties" not in schema
             and "unevaluatedProperties" not in schema
