@@ -8,10 +8,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from grammask.compat.xgrammar.structural_tag import Model
 
 __all__ = [
     "AllowedToolChoiceParam",
@@ -32,30 +31,15 @@ __all__ = [
 SimplifiedToolChoice: TypeAlias = Literal["auto", "required", "forced"]
 
 
-class _Model:
-    """The methods of Pydantic's models that callers of xgrammar use; Pydantic itself is not needed."""
-
+class _Model(Model):
     @classmethod
-    def model_validate(cls, obj: Any) -> Self:
-        """Returns the object of a dictionary.
+    def _field(cls, name: str, value: Any) -> Any:
+        """Returns the value of a field, with objects for the dictionaries in it.
 
         Raises:
-            ValueError: The value is no dictionary, lacks a field, or a field has another type.
+            ValueError: It has another type.
         """
-        if isinstance(obj, cls):
-            return obj
-        if not isinstance(obj, Mapping):
-            msg = f"{cls.__name__} is made from a dictionary, not from {type(obj).__name__}"
-            raise ValueError(msg)
-        values: dict[str, Any] = {}
-        for entry in dataclasses.fields(cls):  # type: ignore[arg-type]
-            if entry.name in obj:
-                values[entry.name] = _checked(cls.__name__, entry.name, obj[entry.name], entry.default)
-        try:
-            return cls(**values)
-        except TypeError as error:
-            msg = f"{cls.__name__} lacks a field: {error}"
-            raise ValueError(msg) from error
+        return _checked(get_type_hints(cls)[name], value, f"{cls.__name__} has the {name} {value!r}")
 
     def model_dump(self, *, exclude_none: bool = False) -> dict[str, Any]:
         """Returns the object as dictionaries and lists."""
@@ -132,7 +116,7 @@ class AllowedToolRef(_Model):
 class AllowedToolsParam(_Model):
     """The tools that may be called, and whether one is required."""
 
-    mode: str
+    mode: Literal["auto", "required"]
     tools: list[AllowedToolRef]
 
 
@@ -148,41 +132,23 @@ ToolChoiceOptionParam: TypeAlias = (
     str | NamedToolChoiceParam | AllowedToolChoiceParam | BuiltinToolChoiceParam
 )
 
-_MODELS: dict[tuple[str, str], type[_Model]] = {
-    ("FunctionToolParam", "function"): FunctionDefinition,
-    ("NamedToolChoiceParam", "function"): NamedToolChoiceFunction,
-    ("AllowedToolRef", "function"): NamedToolChoiceFunction,
-    ("AllowedToolChoiceParam", "allowed_tools"): AllowedToolsParam,
-}
-"""The models of fields that contain another one."""
-_TYPES: dict[str, type] = {"parameters": dict, "strict": bool}
 
-
-def _checked(owner: str, name: str, value: Any, default: Any) -> Any:
-    """Returns the value of a field with objects in it.
+def _checked(hint: Any, value: Any, message: str) -> Any:
+    """Returns a value of a type, with objects for the dictionaries in it.
 
     Raises:
-        ValueError: It has another type.
+        ValueError: It has another type; with the message.
     """
-    if value is None and default is None:
-        return None
-    model = _MODELS.get((owner, name))
-    if model is not None:
-        return model.model_validate(value)
-    if owner == "AllowedToolsParam" and name == "tools" and isinstance(value, list):
-        return [AllowedToolRef.model_validate(one) for one in value]
-    is_wrong = not isinstance(value, _TYPES.get(name, list if name == "tools" else str))
-    fixed = (
-        ("auto", "required")
-        if name == "mode"
-        else (default,)
-        if name == "type" and isinstance(default, str)
-        else ()
-    )
-    if is_wrong or (fixed and value not in fixed):
-        msg = f"{owner} has the {name} {value!r}"
-        raise ValueError(msg)
-    return value
+    origin, arguments = get_origin(hint), get_args(hint)
+    if type(None) in arguments:
+        return None if value is None else _checked(arguments[0], value, message)
+    if origin is list and isinstance(value, list):
+        return [_checked(arguments[0], one, message) for one in value]
+    if isinstance(hint, type) and issubclass(hint, _Model):
+        return hint.model_validate(value)
+    if value in arguments if origin is Literal else isinstance(value, origin or hint):
+        return value
+    raise ValueError(message)
 
 
 def normalize_tool_choice(

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from typing_extensions import Self
 
     from grammask.tools import ReasoningMode
@@ -25,6 +24,7 @@ __all__ = [
     "Format",
     "GrammarFormat",
     "JSONSchemaFormat",
+    "Model",
     "OptionalFormat",
     "OrFormat",
     "PlusFormat",
@@ -48,34 +48,38 @@ Format: TypeAlias = Any
 """One of the formats, or its dictionary."""
 
 
-class _Model:
+class Model:
     """The methods of Pydantic's models that callers of xgrammar use; Pydantic itself is not needed."""
 
     @classmethod
     def model_validate(cls, obj: Any) -> Self:
-        """Returns the object of a dictionary, with the formats in it as objects. Unknown fields are dropped.
+        """Returns the object of a dictionary, with objects for the dictionaries in it. Unknown fields are dropped.
 
         Raises:
             ValueError: The value is no dictionary, has another ``type``, or lacks a field.
         """
         if isinstance(obj, cls):
             return obj
-        if not isinstance(obj, dict):
+        if not isinstance(obj, Mapping):
             msg = f"{cls.__name__} is made from a dictionary, not from {type(obj).__name__}"
             raise ValueError(msg)
         values: dict[str, Any] = {}
         for entry in fields(cls):  # type: ignore[arg-type]
-            if entry.name == "type":
+            if entry.name == "type" and entry.default is not MISSING:
                 if obj.get("type", entry.default) != entry.default:
                     msg = f"the type of {cls.__name__} is {entry.default!r}, not {obj['type']!r}"
                     raise ValueError(msg)
             elif entry.name in obj:
-                value = obj[entry.name]
-                values[entry.name] = _formats_in(value, entry.name) if entry.name in _NESTED else value
+                values[entry.name] = cls._field(entry.name, obj[entry.name])
             elif entry.default is MISSING and entry.default_factory is MISSING:
                 msg = f"{cls.__name__} needs the field {entry.name!r}"
                 raise ValueError(msg)
         return cls(**values)
+
+    @classmethod
+    def _field(cls, name: str, value: Any) -> Any:
+        """Returns the value of a field, with objects for the dictionaries of formats in it."""
+        return _formats_in(value, name) if name in _NESTED else value
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes) -> Self:
@@ -119,7 +123,7 @@ def _formats_in(value: Any, name: str) -> Any:
 
 
 @dataclass(kw_only=True)
-class ConstStringFormat(_Model):
+class ConstStringFormat(Model):
     """A fixed text."""
 
     value: str
@@ -127,7 +131,7 @@ class ConstStringFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class JSONSchemaFormat(_Model):
+class JSONSchemaFormat(Model):
     """The values of a JSON schema, in JSON or in one of the styles of models."""
 
     json_schema: bool | dict[str, Any]
@@ -139,7 +143,7 @@ class JSONSchemaFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class QwenXMLParameterFormat(_Model):
+class QwenXMLParameterFormat(Model):
     """The values of a JSON schema in the style of Qwen."""
 
     json_schema: bool | dict[str, Any]
@@ -147,7 +151,7 @@ class QwenXMLParameterFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class AnyTextFormat(_Model):
+class AnyTextFormat(Model):
     """Any text that does not contain excluded texts."""
 
     excludes: list[str] = field(default_factory=list)
@@ -157,7 +161,7 @@ class AnyTextFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class TokenFormat(_Model):
+class TokenFormat(Model):
     """A token, by id or name."""
 
     token: int | str
@@ -165,7 +169,7 @@ class TokenFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class ExcludeTokenFormat(_Model):
+class ExcludeTokenFormat(Model):
     """A token that is not excluded."""
 
     exclude_tokens: list[int | str] = field(default_factory=list)
@@ -173,7 +177,7 @@ class ExcludeTokenFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class AnyTokensFormat(_Model):
+class AnyTokensFormat(Model):
     """Tokens that are not excluded."""
 
     exclude_tokens: list[int | str] = field(default_factory=list)
@@ -182,7 +186,7 @@ class AnyTokensFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class GrammarFormat(_Model):
+class GrammarFormat(Model):
     """The texts of a grammar in EBNF."""
 
     grammar: str
@@ -190,7 +194,7 @@ class GrammarFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class RegexFormat(_Model):
+class RegexFormat(Model):
     """The texts of a regular expression."""
 
     pattern: str
@@ -198,7 +202,7 @@ class RegexFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class SequenceFormat(_Model):
+class SequenceFormat(Model):
     """A concatenation."""
 
     elements: list[Format]
@@ -206,7 +210,7 @@ class SequenceFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class OrFormat(_Model):
+class OrFormat(Model):
     """An alternative."""
 
     elements: list[Format]
@@ -214,7 +218,7 @@ class OrFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class OptionalFormat(_Model):
+class OptionalFormat(Model):
     """Zero or one copy."""
 
     content: Format
@@ -222,7 +226,7 @@ class OptionalFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class PlusFormat(_Model):
+class PlusFormat(Model):
     """One or more copies."""
 
     content: Format
@@ -230,7 +234,7 @@ class PlusFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class StarFormat(_Model):
+class StarFormat(Model):
     """Zero or more copies."""
 
     content: Format
@@ -238,7 +242,7 @@ class StarFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class RepeatFormat(_Model):
+class RepeatFormat(Model):
     """``min`` to ``max`` copies."""
 
     min: int
@@ -248,7 +252,7 @@ class RepeatFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class TagFormat(_Model):
+class TagFormat(Model):
     """A content between a beginning and an end."""
 
     begin: str | Format
@@ -258,7 +262,7 @@ class TagFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class TriggeredTagsFormat(_Model):
+class TriggeredTagsFormat(Model):
     """Free text with tags that begin at triggers."""
 
     triggers: list[str]
@@ -270,7 +274,7 @@ class TriggeredTagsFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class TokenTriggeredTagsFormat(_Model):
+class TokenTriggeredTagsFormat(Model):
     """Free text with tags that begin at trigger tokens."""
 
     trigger_tokens: list[int | str]
@@ -282,7 +286,7 @@ class TokenTriggeredTagsFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class TagsWithSeparatorFormat(_Model):
+class TagsWithSeparatorFormat(Model):
     """Tags with a text between them."""
 
     tags: list[Format]
@@ -293,7 +297,7 @@ class TagsWithSeparatorFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class DispatchFormat(_Model):
+class DispatchFormat(Model):
     """Free text with triggers, each followed by its format."""
 
     rules: list[Any]
@@ -303,7 +307,7 @@ class DispatchFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class TokenDispatchFormat(_Model):
+class TokenDispatchFormat(Model):
     """Free text with trigger tokens, each followed by its format."""
 
     rules: list[Any]
@@ -313,7 +317,7 @@ class TokenDispatchFormat(_Model):
 
 
 @dataclass(kw_only=True)
-class ToolCallsFormat(_Model):
+class ToolCallsFormat(Model):
     """Outputs with reasoning and calls in a tool style of grammask; an addition to xgrammar's formats.
 
     It is the whole format of a structural tag. The fields are the arguments of :meth:`grammask.Grammar.from_tools`, and
@@ -347,7 +351,7 @@ class StructuralTagItem:
 
 
 @dataclass(kw_only=True)
-class StructuralTag(_Model):
+class StructuralTag(Model):
     """A whole structural tag."""
 
     format: Format
@@ -383,7 +387,7 @@ class StructuralTag(_Model):
         return StructuralTag.model_validate(json_str)
 
 
-_FORMATS: dict[str, type[_Model]] = {
+_FORMATS: dict[str, type[Model]] = {
     model.type: model
     for model in (
         AnyTextFormat,
