@@ -13,7 +13,15 @@ from typing import Any
 
 from grammask.schemas.text_forms.integers import MAX_BOUND_DIGITS, alternatives, at_least_zero
 
-__all__ = ["DecimalConstraints", "Undecided", "double_pattern", "plain_at_least", "plain_at_most"]
+__all__ = [
+    "DecimalConstraints",
+    "Undecided",
+    "double_pattern",
+    "fraction_at_least",
+    "fraction_at_most",
+    "plain_at_least",
+    "plain_at_most",
+]
 
 _EXPONENT_DIGITS = 18
 """Digits of an exponent that ``decimal`` always reads."""
@@ -233,7 +241,7 @@ def double_pattern() -> str:
     small = r"-[0-9]{1,3}"
     large = rf"\+?0*{at_least_zero(0, 307, 3)}"
     maximum = Decimal("1.7976931348623157")
-    fraction = _fraction_at_most(
+    fraction = fraction_at_most(
         _Bound(maximum, is_open=False).fraction, is_open=False, free="[0-9]{0,24}", zeros="0{0,9}"
     )
     largest = rf"(?:0(?:\.[0-9]{{1,25}})?|1{fraction})[eE]\+?0*308"
@@ -283,7 +291,7 @@ def _fraction(places: int) -> str:
 
 def _plain_at_least(bound: _Bound) -> str:
     larger = at_least_zero(int(bound.whole) + 1, None, None) + _ANY_FRACTION
-    return alternatives([larger, bound.whole + _fraction_at_least(bound.fraction, is_open=bound.is_open)])
+    return alternatives([larger, bound.whole + fraction_at_least(bound.fraction, is_open=bound.is_open)])
 
 
 def _plain_at_most(bound: _Bound) -> str:
@@ -291,11 +299,11 @@ def _plain_at_most(bound: _Bound) -> str:
     if int(bound.whole) > 0:
         parts.append(at_least_zero(0, int(bound.whole) - 1, None) + _ANY_FRACTION)
     if bound.fraction or not bound.is_open:
-        parts.append(bound.whole + _fraction_at_most(bound.fraction, is_open=bound.is_open))
+        parts.append(bound.whole + fraction_at_most(bound.fraction, is_open=bound.is_open))
     return alternatives(parts)
 
 
-def _fraction_at_least(digits: str, *, is_open: bool) -> str:
+def fraction_at_least(digits: str, *, is_open: bool) -> str:
     """Returns the fractions, from the point, that are at least ``0.digits``."""
     if not digits:
         return r"\.[0-9]*[1-9][0-9]*" if is_open else _ANY_FRACTION
@@ -306,7 +314,7 @@ def _fraction_at_least(digits: str, *, is_open: bool) -> str:
     return r"\." + alternatives(parts)
 
 
-def _fraction_at_most(
+def fraction_at_most(
     digits: str,
     *,
     is_open: bool,
@@ -335,7 +343,7 @@ def _fraction_at_most(
 def _scientific_at_least(bound: _Bound) -> str:
     first, rest = bound.mantissa[0], bound.mantissa[1:]
     parts = [f"[1-9]{_ANY_FRACTION}E{_exponents(bound.power + 1, None)}"]
-    mantissas = [first + _fraction_at_least(rest, is_open=bound.is_open)]
+    mantissas = [first + fraction_at_least(rest, is_open=bound.is_open)]
     if first != "9":
         mantissas.append(f"[{int(first) + 1}-9]{_ANY_FRACTION}")
     parts.append(f"{alternatives(mantissas)}E{_exponents(bound.power, bound.power)}")
@@ -349,7 +357,7 @@ def _scientific_at_most(bound: _Bound) -> str:
     parts = [f"[1-9]{_ANY_FRACTION}E{_exponents(None, bound.power - 1)}"]
     mantissas = []
     if rest or not bound.is_open:
-        mantissas.append(first + _fraction_at_most(rest, is_open=bound.is_open))
+        mantissas.append(first + fraction_at_most(rest, is_open=bound.is_open))
     if first != "1":
         mantissas.append(f"[1-{int(first) - 1}]{_ANY_FRACTION}")
     parts.append(f"{alternatives(mantissas)}E{_exponents(bound.power, bound.power)}")

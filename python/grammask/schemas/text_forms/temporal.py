@@ -159,16 +159,13 @@ def _clock_look(name: str, stamp: str) -> str:
     """Returns a look-ahead at a local time that compares with ``stamp``, which has microseconds."""
     whole, _, fraction = stamp.partition(".")
     fraction = fraction.rstrip("0")
-    is_open = name in ("gt", "lt")
-    rest: str | None
-    if name in ("ge", "gt"):
-        larger = _compared(whole, is_more=True)
-        rest = _fraction_more(fraction, is_open=is_open)
-    else:
-        larger = _compared(whole, is_more=False)
-        rest = _fraction_less(fraction, is_open=is_open)
-    same = [] if rest is None else [whole + rest]
-    return f"(?={alternatives([*larger, *same])})"
+    is_open, is_more = name in ("gt", "lt"), name in ("ge", "gt")
+    parts = _compared(whole, is_more=is_more)
+    if is_more:
+        parts.append(whole + decimals.fraction_at_least(fraction, is_open=is_open))
+    elif fraction or not is_open:
+        parts.append(f"{whole}{decimals.fraction_at_most(fraction, is_open=is_open)}(?![0-9.])")
+    return f"(?={alternatives(parts)})"
 
 
 def _compared(stamp: str, *, is_more: bool) -> list[str]:
@@ -182,26 +179,6 @@ def _compared(stamp: str, *, is_more: bool) -> list[str]:
         tail = "".join("[0-9]" if each.isdigit() else each for each in stamp[index + 1 :])
         parts.append(stamp[:index] + others + tail)
     return parts
-
-
-def _fraction_more(digits: str, *, is_open: bool) -> str:
-    if not digits:
-        return r"\.[0-9]*[1-9]" if is_open else ""
-    parts = [f"{digits[:index]}[{int(each) + 1}-9]" for index, each in enumerate(digits) if each != "9"]
-    parts.append(digits + ("[0-9]*[1-9]" if is_open else ""))
-    return r"\." + alternatives(parts)
-
-
-def _fraction_less(digits: str, *, is_open: bool) -> str | None:
-    """Returns fractions up to ``0.digits`` with a look-ahead at their end; None if there are none."""
-    end = "(?![0-9.])"
-    if not digits:
-        return None if is_open else rf"(?:\.0+)?{end}"
-    parts = [f"{digits[:index]}[0-{int(each) - 1}][0-9]*" for index, each in enumerate(digits) if each != "0"]
-    parts += [digits[:length] for length in range(1, len(digits))]
-    if not is_open:
-        parts.append(digits + "0*")
-    return rf"(?:\.{alternatives(parts)})?{end}"
 
 
 class _Units(NamedTuple):
