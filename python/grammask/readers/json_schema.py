@@ -12,15 +12,13 @@ from grammask.schemas.options import SchemaOptions, with_keywords
 from grammask.schemas.strict_subset import check_strict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from typing_extensions import Unpack
 
     from grammask import _grammask
     from grammask._grammask import Limits
     from grammask.readers.content import ContentParts
     from grammask.schemas.json_text import Schema
-    from grammask.schemas.options import ContentGrammars, ContentKeywords, SchemaKeywords
+    from grammask.schemas.options import SchemaKeywords
 
 __all__ = [
     "json_schema_part",
@@ -28,6 +26,15 @@ __all__ = [
     "string_schema_part",
     "string_schema_source",
 ]
+
+
+def _engine_options(text: str, options: SchemaOptions, limits: Limits | None) -> _grammask.SchemaOptions:
+    """Returns options in the engine's form, with the documents that a schema refers to."""
+    if options.resolver is None and options.documents is None:
+        return options.for_engine()
+    from grammask.schemas import documents
+
+    return documents.resolve(text, options.for_engine(), documents.lookup(options), limits)
 
 
 def _content_parts(
@@ -57,11 +64,7 @@ def json_schema_source(
     options = with_embedded_options(with_keywords(options, keywords), text)
     if options.strict:
         check_strict(schema, text)
-    engine_options = options.for_engine()
-    if options.resolver is not None or options.documents is not None:
-        from grammask.schemas import documents
-
-        engine_options = documents.resolve(text, engine_options, documents.lookup(options), limits)
+    engine_options = _engine_options(text, options, limits)
     content = _content_parts(text, options, engine_options, limits)
     return JsonSchemaSource(text, engine_options, content, limits)
 
@@ -77,43 +80,25 @@ def json_schema_part(
     return Part.of_source(json_schema_source(schema, options, **keywords))
 
 
-def string_schema_source(
-    schema: Schema,
-    *,
-    formats: bool = True,
-    content: ContentKeywords = "annotation",
-    content_grammars: ContentGrammars = (),
-    excludes: Sequence[str] = (),
-    limits: Limits | None = None,
-) -> StringSchemaSource:
-    """Returns the source for the arguments of :meth:`grammask.Grammar.from_string_schema`.
+def string_schema_source(schema: Schema, **keywords: Unpack[SchemaKeywords]) -> StringSchemaSource:
+    """Returns the source for the arguments of :meth:`grammask.Grammar.from_string_schema`, or for further options.
 
     Raises:
+        GrammarError: A document cannot be read.
         TypeError: The schema holds a value that JSON does not have.
-        ValueError: An excluded word is empty.
+        ValueError: An option has no such value.
     """
-    options = SchemaOptions(
-        formats=formats, content=content, content_grammars=content_grammars, excludes=excludes
-    )
-    text, engine_options = schema_text(schema), options.for_engine()
-    content_of = _content_parts(text, options, engine_options, limits)
-    return StringSchemaSource(text, engine_options, content_of, limits)
+    limits = keywords.pop("limits", None)
+    options, text = with_keywords(None, keywords), schema_text(schema)
+    engine_options = _engine_options(text, options, limits)
+    content = _content_parts(text, options, engine_options, limits)
+    return StringSchemaSource(text, engine_options, content, limits)
 
 
-def string_schema_part(
-    schema: Schema,
-    *,
-    content: ContentKeywords = "annotation",
-    content_grammars: ContentGrammars = (),
-    excludes: Sequence[str] = (),
-    limits: Limits | None = None,
-) -> Part:
+def string_schema_part(schema: Schema, **keywords: Unpack[SchemaKeywords]) -> Part:
     """Returns the strings of a schema as a part.
 
     Raises:
-        GrammarError, TypeError, ValueError: As of :meth:`grammask.Grammar.from_string_schema`.
+        GrammarError, TypeError, ValueError: As of :func:`string_schema_source`.
     """
-    source = string_schema_source(
-        schema, content=content, content_grammars=content_grammars, excludes=excludes, limits=limits
-    )
-    return Part.of_source(source)
+    return Part.of_source(string_schema_source(schema, **keywords))
