@@ -10,7 +10,8 @@ import grammask
 import jsonschema
 import pytest
 from grammask import Grammar
-from grammask.structural_tags.parameters import FLAT_STYLES
+from grammask.structural_tags.diagnostics import DiagnosticList
+from grammask.structural_tags.parameters import FLAT_STYLES, EncodingContext
 from nested_samples import tag
 from peer_verdicts import BYTES
 
@@ -22,7 +23,8 @@ def written(name: str, value: Any, style: str) -> str:
     is_string = isinstance(value, str)
     begin = parameter.begin.replace("{key}", name).replace("{space}", "")
     begin = begin.replace("{is_string}", str(is_string).lower())
-    begin = begin.replace("{type}", "string" if is_string else "number")
+    kinds = {str: "string", list: "array", dict: "object", type(None): "null"}
+    begin = begin.replace("{type}", kinds.get(type(value), "number"))
     return begin + (value if is_string else json.dumps(value)) + parameter.end
 
 
@@ -146,12 +148,58 @@ def test_unions_of_references() -> None:
 
 
 def test_several_objects_that_are_refused() -> None:
+    several = {"enum": [{"a": 1}, {"b": 1}]}
     for style in ("qwen_xml", "glm_xml"):  # The tags do not say which values are strings.
-        with pytest.raises(grammask.UnsupportedGrammar):
-            Grammar.from_structural_tag(tag({"enum": [{"a": 1}]}, style))
-    for schema in ({"enum": ["x"]}, {"oneOf": [{"const": {"a": 1}}]}):
+        with pytest.raises(grammask.UnsupportedGrammar, match="several kinds of objects"):
+            Grammar.from_structural_tag(tag(several, style))
+    for schema in ({"enum": ["x"]}, {"oneOf": [several, {"const": {"a": 1}}]}):
         with pytest.raises(grammask.UnsupportedGrammar):
             Grammar.from_structural_tag(tag(schema, "deepseek_xml"))
+
+
+def kind(word: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"a": {"const": word}, "b": {"type": "integer"}},
+        "required": ["a"],
+    }
+
+
+@pytest.mark.parametrize("style", FLAT_STYLES)
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"enum": [{"a": "x"}]}, "x"),
+        ({"allOf": [{"$ref": "#/$defs/x"}], "$defs": {"x": kind("x")}}, "x"),
+        ({"type": "object", "anyOf": [kind("x"), {"type": "null"}]}, "x"),
+        ({"oneOf": [kind("x"), kind("y")]}, "xy"),
+        ({"oneOf": [kind("x"), {"anyOf": [kind("y")]}]}, "xy"),
+    ],
+)
+def test_alternatives_mean_the_same_as_in_nested_tags(schema: dict[str, Any], words: str, style: str) -> None:
+    if len(words) > 1 and not FLAT_STYLES[style].marks_strings:
+        with pytest.raises(grammask.UnsupportedGrammar, match="several kinds of objects"):
+            Grammar.from_structural_tag(tag(schema, style))
+        return
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    for word in "xyz":
+        text = written("a", word, style)
+        assert compiled.is_valid(text.encode()) == (word in words)
+        reader = FLAT_STYLES[style].decoder(schema, 0, "")
+        if word in words:
+            assert reader.end(text, is_whole=True) == len(text)
+            assert json.loads(reader.written(text)) == {"a": word}
+
+
+@pytest.mark.parametrize("style", FLAT_STYLES)
+def test_properties_beside_alternatives_are_read(style: str) -> None:
+    schema = {**kind("5"), "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
+    with pytest.raises(grammask.UnsupportedGrammar, match="`anyOf` together with"):
+        Grammar.from_structural_tag(tag(schema, style))
+    text = written("a", "5", style)
+    reader = FLAT_STYLES[style].decoder(schema, 0, "")
+    assert reader.end(text, is_whole=True) == len(text)
+    assert json.loads(reader.written(text)) == {"a": "5"}
 
 
 @pytest.mark.parametrize("style", FLAT_STYLES)
@@ -170,3 +218,84 @@ def test_references_of_values(style: str) -> None:
             reader = FLAT_STYLES[style].decoder(schema, 0, "")
             assert reader.end(text, is_whole=True) == len(text)
             assert json.loads(reader.written(text)) == {"a": value}
+
+
+@pytest.mark.parametrize("style", FLAT_STYLES)
+def test_references_into_the_whole_schema(style: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"type": "array", "items": {"$ref": "#"}},
+            "b": {
+                "anyOf": [{"$ref": "#/properties/c"}, {"type": "array", "items": {"$ref": "#/properties/c"}}]
+            },
+            "c": {"$anchor": "count", "type": "integer", "minimum": 2},
+            "d": {"$ref": "#count"},
+        },
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    validator = jsonschema.Draft202012Validator(schema)
+    values: list[dict[str, Any]] = [
+        {"a": []},
+        {"a": [[]]},
+        {"a": [{"a": []}]},
+        {"a": [{"a": [], "c": 1}]},
+        {"a": [], "b": 2},
+        {"a": [], "b": 1},
+        {"a": [], "b": [2]},
+        {"a": [], "b": [1]},
+        {"a": [], "c": 2, "d": 3},
+        {"a": [], "d": 1},
+    ]
+    for value in values:
+        text = "".join(written(name, inner, style) for name, inner in value.items())
+        assert compiled.is_valid(text.encode()) == validator.is_valid(value), text
+        if validator.is_valid(value):
+            reader = FLAT_STYLES[style].decoder(schema, 0, "")
+            assert reader.end(text, is_whole=True) == len(text)
+            assert json.loads(reader.written(text)) == value
+
+
+@pytest.mark.parametrize("style", FLAT_STYLES)
+@pytest.mark.parametrize("properties", [{}, {"ab": {"type": "integer"}}])
+def test_references_of_names(style: str, properties: dict[str, Any]) -> None:
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "propertyNames": {"$ref": "#/$defs/short"},
+        "additionalProperties": {"$ref": "#/$defs/count"},
+        "$defs": {"short": {"maxLength": 2}, "count": {"type": "integer", "minimum": 2}},
+    }
+    compiled = Grammar.from_structural_tag(tag(schema, style)).compile(BYTES)
+    for name, value, is_valid in (("a", 2, True), ("a", 1, False), ("abc", 2, False)):
+        text = written(name, value, style)
+        assert compiled.is_valid(text.encode()) == is_valid
+        reader = FLAT_STYLES[style].decoder(schema, 0, "")
+        assert (reader.end(text, is_whole=True) == len(text)) == (name == "a")
+    with pytest.raises(grammask.UnsupportedGrammar, match="violates `propertyNames`"):
+        Grammar.from_structural_tag(tag({**schema, "properties": {"abc": {}}}, style))
+
+
+@pytest.mark.parametrize("style", [name for name, style in FLAT_STYLES.items() if not style.has_type])
+def test_nullable_values_with_references(style: str) -> None:
+    inner = {"type": "object", "nullable": True, "properties": {"b": {"$ref": "#/$defs/count"}}}
+    schema = {"type": "object", "properties": {"a": inner}, "$defs": {"count": {"type": "integer"}}}
+    context = EncodingContext("#", DiagnosticList(), {"openapi_nullable": True})
+    compiled = Grammar.of_part(FLAT_STYLES[style].encode(schema, context)).compile(BYTES)
+    for value, is_valid in ((None, True), ({"b": 1}, True), ({"b": "x"}, False), (1, False)):
+        assert compiled.is_valid(written("a", value, style).encode()) == is_valid
+
+
+@pytest.mark.parametrize("style", FLAT_STYLES)
+def test_places_of_errors_behind_references(style: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"$ref": "#/$defs/wrong"}}},
+        "$defs": {"wrong": {"type": "string", "pattern": r"(a)\1"}},
+    }
+    with pytest.raises(grammask.UnsupportedGrammar) as caught:
+        Grammar.from_structural_tag(tag(schema, style))
+    places = [found.pointer for found in caught.value.diagnostics]
+    assert places == ["#/format/json_schema/properties/a/$defs/wrong/pattern"]

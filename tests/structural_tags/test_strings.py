@@ -10,7 +10,8 @@ import grammask
 import pytest
 from grammask import Grammar
 from grammask.compat.xgrammar import Grammar as XGrammarGrammar
-from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES
+from grammask.structural_tags.diagnostics import DiagnosticList
+from grammask.structural_tags.parameters import FLAT_STYLES, NESTED_STYLES, PARAMETER_STYLES, EncodingContext
 from nested_samples import COHERE, MINIMAX, cohere, minimax, tag
 from peer_verdicts import BYTES
 from schema_oracle import Oracle
@@ -268,3 +269,20 @@ def test_parameters_without_a_type(style: str) -> None:
     ):
         opening = begin.replace("{is_string}", str(kind == "string").lower()).replace("{type}", kind)
         assert compiled.is_valid(f"{opening}{text}{FLAT_STYLES[style].end}".encode()) == is_right, text
+
+
+@pytest.mark.parametrize("style", PARAMETER_STYLES)
+def test_options_of_schemas_hold_for_strings(style: str) -> None:
+    date, pattern = {"type": "string", "format": "date"}, {"type": "string", "pattern": r"(a)\1"}
+    schema = {"type": "object", "properties": {"a": date, "b": pattern}, "required": ["a"]}
+    written = PARAMETER_STYLES[style].write(schema, '{"a": "x", "b": "y"}')
+    for options, is_refused, is_valid in (
+        ({}, True, False),
+        ({"on_unsupported": "relax"}, False, False),
+        ({"on_unsupported": "relax", "formats": False}, False, True),
+    ):
+        context = EncodingContext("#", DiagnosticList(), options)
+        part = PARAMETER_STYLES[style].encode(schema, context)
+        assert bool(context.diagnostics.entries) == is_refused
+        if not is_refused:
+            assert Grammar.of_part(part).compile(BYTES).is_valid(written.encode()) == is_valid

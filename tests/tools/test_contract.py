@@ -291,7 +291,7 @@ def test_outputs_that_a_style_cannot_write() -> None:
     with pytest.raises(ValueError, match="no JSON"):
         write_output(Output(None, "", (Call("weather", "{"),)), "hermes", TOOLS)
     marked = Call("weather", '{"city": "</parameter>"}')
-    with pytest.raises(ValueError, match="tags of this style"):
+    with pytest.raises(ValueError, match="these arguments cannot be written in this style"):
         write_output(Output(None, "", (marked,)), "qwen3_coder", TOOLS)
 
 

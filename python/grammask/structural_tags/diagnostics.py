@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["DiagnosticList", "StructuralTagError", "json_object"]
 
 
+_NO_DOCUMENTS: Mapping[str, str] = {}
+
+
 class StructuralTagError(GrammarSyntaxError):
     """A structural tag is malformed; each diagnostic has a ``pointer``."""
 
@@ -43,23 +46,29 @@ class DiagnosticList:
         """Adds a schema without the values that are needed."""
         self._add("unsatisfiable-schema", pointer, message, None)
 
-    def embedded(self, pointer: str, error: GrammarError, inner: str = "") -> None:
+    def embedded(
+        self, pointer: str, error: GrammarError, inner: str = "", documents: Mapping[str, str] = _NO_DOCUMENTS
+    ) -> None:
         """Adds the errors of an embedded grammar, expression or schema.
 
         Args:
             pointer: The place of the embedded text; the pointers of the errors are appended to it.
             error: The exception of its reader.
             inner: The pointer at which the reader was given the text within another one.
+            documents: The pointers of other documents of the embedded text, by their URIs.
         """
         for diagnostic in error.diagnostics:
             if diagnostic.severity == "error":
-                place = pointer + (diagnostic.pointer or "").removeprefix("#").removeprefix(inner)
+                document, _, inside = (diagnostic.pointer or "").partition("#")
+                place = pointer + inside.removeprefix(inner)
                 # Line and column go into the message: they count in the embedded text, and the tag has no lines.
-                at = (
-                    f" (line {diagnostic.location[0]}, column {diagnostic.location[1]})"
-                    if diagnostic.location
-                    else ""
-                )
+                at = ""
+                if document in documents:
+                    place = documents[document] + inside
+                elif document:
+                    place, at = pointer, f" ({diagnostic.pointer})"
+                elif diagnostic.location:
+                    at = f" (line {diagnostic.location[0]}, column {diagnostic.location[1]})"
                 self._add(diagnostic.code, place, diagnostic.message + at, diagnostic.help)
 
     def raise_limit(self, pointer: str, error: LimitExceeded) -> NoReturn:

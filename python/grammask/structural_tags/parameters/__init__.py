@@ -1,9 +1,9 @@
 """The styles in which models write the arguments of tools.
 
 A style encodes a schema as a part of a grammar, and makes a decoder that reads arguments back as JSON while they are
-written (``style``). The styles are JSON (``json_style``), one tag per parameter (``flat``, ``flat_decoder``), and
-nested tags for objects and arrays (``nested``, ``nested_decoder``; ``value_shapes`` classifies the schemas of both),
-and literals of Python and of Gemma 4 (``literal``, ``literal_decoder``).
+written (``style``). The styles are JSON (``json_style``), one tag per parameter (``flat``, ``flat_decoder``), nested
+tags for objects and arrays (``nested``, ``nested_decoder``), and literals of Python and of Gemma 4 (``literal``,
+``literal_decoder``). All but JSON read schemas by ``value_shapes``.
 """
 
 from __future__ import annotations

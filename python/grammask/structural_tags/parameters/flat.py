@@ -13,18 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
-from grammask.errors import GrammarError, GrammarSemanticError
+from grammask.errors import GrammarError
 from grammask.schemas.json_text import json_text
-from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, escaped
+from grammask.schemas.keywords import CONTENT, CONTENT_KEYWORDS
 from grammask.structural_tags.fields import is_count
 from grammask.structural_tags.parameters.flat_decoder import UNDECLARED_NAME, FlatDecoder
-from grammask.structural_tags.parameters.json_style import is_same_json, members_in_order
+from grammask.structural_tags.parameters.json_style import checked, members_in_order
 from grammask.structural_tags.parameters.marked_text import MarkedText
-from grammask.structural_tags.parameters.object_alternatives import (
-    object_alternatives,
-    resolved,
-    resolved_value,
-)
 from grammask.structural_tags.parameters.style import (
     EMPTY,
     Member,
@@ -32,17 +27,20 @@ from grammask.structural_tags.parameters.style import (
     members_part,
     quoted,
 )
-from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 from grammask.structural_tags.parameters.value_shapes import (
     ABOUT_STRINGS,
     NOT_ABOUT_CONSTANTS,
     NOT_ABOUT_STRINGS,
+    SchemaShapes,
+    json_type,
 )
 
 if TYPE_CHECKING:
     from grammask.composition import Part
     from grammask.structural_tags.parameters.json_style import JsonMember
+    from grammask.structural_tags.parameters.schema_document import LocatedSchema
     from grammask.structural_tags.parameters.style import EncodingContext
+    from grammask.structural_tags.parameters.value_shapes import ObjectShape
 
 __all__ = ["FLAT_STYLES", "FlatStyle"]
 
@@ -89,7 +87,7 @@ class FlatStyle:
 
     def encode(self, schema: Any, context: EncodingContext) -> Part:
         """Returns the part that matches the properties of an object."""
-        return _FlatEncoder(self, context).parameters(schema)
+        return _FlatEncoder(self, schema, context).parameters()
 
     def write(self, schema: Any, arguments: str) -> str:
         """Returns arguments in this style, in the order of the schema.
@@ -100,12 +98,7 @@ class FlatStyle:
         declared = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
         members = members_in_order(arguments, declared)
         written = self.opening + "".join(self._tag(member) for member in members)
-        decoder = self.decoder(schema, 0, "")
-        is_read = decoder.end(written, is_whole=True) == len(written)
-        if not is_read or not is_same_json(decoder.written(written), arguments):
-            msg = f"these arguments cannot be written with the tags of this style: {arguments[:200]}"
-            raise ValueError(msg)
-        return written
+        return checked(self, schema, arguments, written)
 
     def _tag(self, member: JsonMember) -> str:
         text = member.string
@@ -121,11 +114,7 @@ class FlatStyle:
 
     def decoder(self, schema: Any, begin: int, following: str) -> FlatDecoder:
         """Returns a decoder."""
-        schema = resolved(schema, CONSTRAINTS)
-        alternatives = object_alternatives(schema, CONSTRAINTS) if self.marks_strings else [schema]
-        if len(alternatives) == 1:
-            return FlatDecoder(self, alternatives[0], begin, following)
-        return FlatDecoder(self, schema, begin, following, _declared_names(alternatives))
+        return FlatDecoder(self, schema, begin, following)
 
 
 _PARAMETER, _PARAMETER_END = MarkedText("<parameter={key}>"), MarkedText("</parameter>")
@@ -168,127 +157,99 @@ class _FlatEncoder:
     type of all values other than strings is ``""``.
     """
 
-    def __init__(self, style: FlatStyle, context: EncodingContext) -> None:
+    def __init__(self, style: FlatStyle, schema: Any, context: EncodingContext) -> None:
         self.style = style
-        self.context = context
         self.diagnostics = context.diagnostics
         self.space = context.space
-        self.definitions: dict[str, Any] = {}
-        """The parts of the schema that references in schemas of values point to."""
-        self.definitions_text = ""
+        self.shapes = SchemaShapes(
+            schema,
+            context.pointer,
+            context.diagnostics,
+            admits_any=True,
+            is_flat=True,
+            constraints=context.constraints,
+        )
+        self.context = context.within(self.shapes)
 
-    def parameters(self, schema: Any) -> Part:
-        schema = resolved(schema, self.context.constraints)
-        if not self.style.marks_strings:
-            return self.properties(schema)
-        alternatives = object_alternatives(schema, self.context.constraints)
-        if self.context.has_objects_only:
-            alternatives = list(filter(_may_be_object, alternatives))
-        if not alternatives:
-            self.diagnostics.unsupported(self.context.pointer, "parameters are the properties of an object")
-        if len(alternatives) > 1:
-            alternatives = [one for one in alternatives if not self.is_excluded(one)] or alternatives
-        return composition.choice([self.properties(one) for one in alternatives] or [EMPTY])
+    def parameters(self) -> Part:
+        shapes = self.shapes.arguments(has_objects_only=self.context.has_objects_only)
+        if len(shapes) > 1 and not self.style.marks_strings:
+            self.diagnostics.unsupported(
+                self.context.pointer,
+                "several kinds of objects: this style does not tell which one is written",
+            )
+        if len(shapes) > 1:
+            shapes = [one for one in shapes if not self.is_excluded(one)] or shapes
+        return composition.choice([self.properties(one) for one in shapes] or [EMPTY])
 
-    def is_excluded(self, schema: Any) -> bool:
-        """Whether each object of a schema contains an excluded word, in a name or in a constant string."""
-        properties = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
-        required = schema.get("required", ()) if isinstance(schema, Mapping) else ()
-        texts = [self.style.written_name(name) for name in required]
-        for name in required:
-            inner = properties.get(name)
+    def is_excluded(self, shape: ObjectShape) -> bool:
+        """Whether each object of a shape contains an excluded word, in a name or in a constant string."""
+        texts = [self.style.written_name(name) for name in shape.required]
+        for name in shape.required & shape.properties.keys():
+            inner = shape.properties[name].schema
             constant = inner.get("const") if isinstance(inner, Mapping) else None
             texts += [constant] if isinstance(constant, str) else []
         return any(map(self.context.has_excluded_word, texts))
 
-    def properties(self, schema: Any) -> Part:
-        """Returns the part that matches the properties of the objects of a schema without alternatives."""
-        context, pointer = self.context, self.context.pointer
-        if schema is True:
-            schema = {}
-        if not isinstance(schema, Mapping) or not isinstance(schema.get("properties", {}), Mapping):
-            self.diagnostics.unsupported(pointer, "parameters need a schema with `properties`")
-            return EMPTY
-        for keyword in schema:
-            if keyword in context.constraints and keyword not in _OBJECT_KEYWORDS:
-                self.diagnostics.unsupported(
-                    f"{pointer}/{escaped(keyword)}",
-                    f"`{keyword}` is not supported for parameters that are written as XML",
-                )
-        is_object = schema.get("type", "object") == "object"
-        if not is_object and not (self.context.has_objects_only and _may_be_object(schema)):
-            self.diagnostics.unsupported(f"{pointer}/type", "parameters are the properties of an object")
-        properties: Mapping[str, Any] = schema.get("properties", {})
-        required = schema.get("required", [])
-        for name in required:
-            if name not in properties:
-                self.diagnostics.unsupported(
-                    f"{pointer}/required", f"the parameter {name!r} is required and not declared"
-                )
-        self.definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
-        self.definitions_text = json_text(self.definitions)
+    def properties(self, shape: ObjectShape) -> Part:
+        """Returns the part that matches the properties of the objects of a shape."""
+        context = self.context
         before, _, after = self.style.begin.partition("{key}")
         members: list[Member] = []
-        for name, inner in properties.items():
-            place = f"{pointer}/properties/{escaped(name)}"
+        for name, located in shape.properties.items():
             if context.has_excluded_word(self.style.written_name(name)):
-                if name in required:
+                if name in shape.required:
                     self.diagnostics.unsupported(
-                        place, f"the name {name!r} is required, and contains an excluded word"
+                        located.pointer, f"the name {name!r} is required, and contains an excluded word"
                     )
                 continue
             key = composition.literal(self.style.written_name(name))
-            part = composition.sequence([key, self.value_in_tag(inner, place, after)])
-            members.append(Member(part, is_required=name in required))
-        for group in undeclared_properties(
-            schema, pointer, self.diagnostics, is_open="properties" not in schema
-        ):
-            undeclared = self.constrained(group.names_like(UNDECLARED_NAME, list(properties)), None)
+            part = composition.sequence([key, self.value_in_tag(located, after)])
+            members.append(Member(part, is_required=name in shape.required))
+        for group in shape.others:
+            names = group.names_like(UNDECLARED_NAME, list(shape.properties))
+            undeclared = self.context.string_part_if_any(names, self.style.end, group.value.pointer)
             if undeclared is None:
                 continue
-            part = composition.sequence([undeclared, self.value_in_tag(group.value, group.pointer, after)])
+            part = composition.sequence([undeclared, self.value_in_tag(group.value, after)])
             members.append(Member(part, is_required=False, is_repeatable=True))
-        minimum, maximum = self.count(schema, "minProperties"), self.count(schema, "maxProperties")
-        if minimum is None and maximum is None:
+        if shape.min_properties is None and shape.max_properties is None:
             return members_part(members, before, context)
-        counted = counted_members_part(members, before, context, minimum or 0, maximum)
+        counted = counted_members_part(
+            members, before, context, shape.min_properties or 0, shape.max_properties
+        )
         if counted is None:
             self.diagnostics.unsupported(
-                pointer,
+                shape.pointer,
                 "numbers of properties together with undeclared ones, with any order, or that no object has",
             )
         return counted or EMPTY
 
-    def count(self, schema: Mapping[str, Any], keyword: str) -> int | None:
-        """Returns a number of properties; None, with a diagnostic if it is no number, without one."""
-        value = schema.get(keyword)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            message = f"`{keyword}` is a number, 0 or more"
-            self.diagnostics.invalid(f"{self.context.pointer}/{keyword}", message)
-            return None
-        return value
-
-    def value_in_tag(self, schema: Any, pointer: str, after: MarkedText) -> Part:
+    def value_in_tag(self, located: LocatedSchema, after: MarkedText) -> Part:
         """Returns the part of a parameter after its name.
 
         Args:
-            schema: The schema of the value.
-            pointer: The pointer of the schema.
+            located: The schema of the value.
             after: The tag after the name.
         """
-        key = (self.style, json_text(schema) + self.definitions_text)
+        resolved = self.shapes.resolved(located)
+        key = self.key("", self.shapes.apart(resolved.schema, resolved.pointer))
         if key in self.context.memo:
             return self.context.memo[key]
         error_count = len(self.diagnostics.entries)
         end = self.context.tag(self.style.end)
         values = [
             composition.sequence([*self.rest_of_tag(after, kind), value, end])
-            for kind, value in self.values(schema, pointer)
+            for kind, value in self.values(resolved, located.pointer)
         ]
         part = composition.choice(values or [EMPTY])
         if len(self.diagnostics.entries) == error_count:
             self.context.memo[key] = part
         return part
+
+    def key(self, kind: str, schema: Any) -> tuple[FlatStyle, str]:
+        """Returns the key of a part of the values of a schema."""
+        return (self.style, kind + json_text(schema))
 
     def rest_of_tag(self, after: MarkedText, kind: str) -> list[Part]:
         text = after.filled("{is_string}", _BOOLEANS[kind == "string"])
@@ -298,12 +259,11 @@ class _FlatEncoder:
         parts = [self.context.tag(first)]
         return [*parts, self.space, self.context.tag(last)] if last else parts
 
-    def values(self, schema: Any, pointer: str) -> list[tuple[str, Part]]:
-        schema = resolved_value(schema, self.definitions, self.context.constraints)
+    def values(self, located: LocatedSchema, pointer: str) -> list[tuple[str, Part]]:
+        """Returns the values of a schema, which is a definition or at the pointer itself."""
+        schema, keywords = located.schema, self.shapes.keywords(located.schema)
         text = composition.free_text(before=self.style.end, without=self.context.excludes)
-        if schema is True or (
-            isinstance(schema, Mapping) and not any(keyword in self.context.constraints for keyword in schema)
-        ):
+        if schema is True or (isinstance(schema, Mapping) and not keywords):
             # Every JSON value is also a text, unless the tag distinguishes the two.
             if not self.style.marks_strings:
                 return [("string", text)]
@@ -311,38 +271,42 @@ class _FlatEncoder:
         if not isinstance(schema, Mapping):
             self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
             return []
-        keywords = {keyword for keyword in schema if keyword in self.context.constraints}
         listed = schema.get("enum") if "enum" in schema else [schema["const"]] if "const" in schema else None
         if isinstance(listed, list) and keywords <= {"type", "enum", "const"}:
             return self.listed(listed, schema, pointer)
         given = schema.get("type")
         types: Any = [given] if isinstance(given, str) else given
         if given is None:
-            return self.untyped(schema, pointer)
+            return self.untyped(located, pointer)
         if not isinstance(types, list) or not types:
             self.diagnostics.unsupported(f"{pointer}/type", "`type` is a type or a list of types")
             return []
-        values = []
+        values, whole = [], self.shapes.apart(schema, located.pointer)
         other_types = [kind for kind in types if kind != "string"]
         if "string" in types:
             about_strings = keywords - {"type"} - NOT_ABOUT_STRINGS
             if about_strings == {"maxLength"} and is_count(schema["maxLength"]):
                 text = self.limited_text(schema["maxLength"])
             elif about_strings:
-                text = self.content(schema, about_strings, pointer) or self.strings(schema, pointer)
+                text = self.content(located, about_strings, pointer) or self.strings(whole, pointer)
             values.append(("string", text))
         if other_types:
-            about_others = {key: schema[key] for key in schema if key not in ABOUT_STRINGS}
+            about_others = {key: whole[key] for key in whole if key not in ABOUT_STRINGS}
             values += self.json(self.by_type({**about_others, "type": other_types}), pointer)
         return values
 
-    def untyped(self, schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
+    def untyped(self, located: LocatedSchema, pointer: str) -> list[tuple[str, Part]]:
         """Returns the strings and the other values of a schema without a type."""
-        schema = {"anyOf": self.alternatives(schema)}
-        text = self.constrained({"allOf": [schema]}, None)
-        values = [] if text is None else [("string", self.on_own_lines(text, schema))]
+        # Without unions and references, since a reference to a union that contains it is refused.
+        members = [
+            self.shapes.apart(member.schema, member.pointer)
+            for member, _ in self.shapes.union(located, ("anyOf",))
+        ]
+        schema = {"anyOf": members or [False]}
+        text = self.context.string_part_if_any({"allOf": [schema]}, self.style.end, pointer)
+        values = [] if text is None else [("string", self.on_own_lines(text, schema, pointer))]
         for kind, typed in self.by_type({"type": _OTHER_TYPES}).items():
-            written = {"allOf": [schema, typed], **self.definitions}
+            written = {"allOf": [schema, typed]}
             part = self.context.json_part_if_any(written, pointer)
             if part is not None:
                 values.append((kind, self.in_space([part, *self.words(written, pointer)])))
@@ -350,50 +314,16 @@ class _FlatEncoder:
             self.diagnostics.unsupported(pointer, "a parameter that no value satisfies")
         return values
 
-    def alternatives(self, schema: Mapping[str, Any]) -> list[Any]:
-        """Returns the schemas of which a schema is the union, without unions and references among them.
-
-        A reference to a union that contains it adds no values.
-        """
-        found: list[Any] = []
-        seen: set[str] = set()
-        stack: list[Any] = [schema]
-        while stack:
-            inner = stack.pop()
-            keywords = (
-                {keyword for keyword in inner if keyword in self.context.constraints}
-                if isinstance(inner, Mapping)
-                else ()
-            )
-            reference: Any = inner["$ref"] if keywords == {"$ref"} else None
-            target = self.definition(reference)
-            if keywords == {"anyOf"} and isinstance(inner["anyOf"], list):
-                stack += reversed(inner["anyOf"])
-            elif target is None:
-                found.append(inner)
-            elif reference not in seen:
-                seen.add(reference)
-                stack.append(target)
-        return found or [False]
-
-    def definition(self, reference: Any) -> Any:
-        """Returns the definition that a reference names; None if it is another reference, or none."""
-        if not isinstance(reference, str):
-            return None
-        start, _, name = reference.removeprefix("#/").partition("/")
-        definitions = self.definitions.get(start)
-        return (
-            definitions.get(name) if isinstance(definitions, Mapping) and reference.startswith("#/") else None
-        )
-
-    def content(self, schema: Mapping[str, Any], keywords: set[str], pointer: str) -> Part | None:
+    def content(self, located: LocatedSchema, keywords: set[str], pointer: str) -> Part | None:
         """Returns the part of the strings whose content is a text of a grammar; None if no other keyword is there."""
         if not keywords <= CONTENT_KEYWORDS | {CONTENT}:
             return None
         try:
-            code = self.context.content_part({**schema, **self.definitions}, self.style.end)
+            code = self.context.content_part(
+                self.shapes.with_content_apart(located.schema, located.pointer), self.style.end
+            )
         except GrammarError as error:
-            self.diagnostics.embedded(pointer, error)
+            self.context.embedded(pointer, error)
             return EMPTY
         if code is None or not self.style.has_own_lines:
             return code
@@ -414,10 +344,15 @@ class _FlatEncoder:
         return composition.sequence([line_feed, text, line_feed])
 
     def strings(self, schema: Mapping[str, Any], pointer: str) -> Part:
-        part = self.constrained({**schema, "type": "string"}, pointer)
-        return EMPTY if part is None else self.on_own_lines(part, schema)
+        """Returns the part of the strings of a schema, which are those of a parameter."""
+        try:
+            part = self.context.string_part({**schema, "type": "string"}, self.style.end)
+        except GrammarError as error:
+            self.context.embedded(pointer, error)
+            return EMPTY
+        return self.on_own_lines(part, schema, pointer)
 
-    def on_own_lines(self, strings: Part, schema: Mapping[str, Any]) -> Part:
+    def on_own_lines(self, strings: Part, schema: Mapping[str, Any], pointer: str) -> Part:
         """Returns the strings of a schema with the line feeds around them that the decoder drops, if it drops any."""
         if not self.style.has_own_lines:
             return strings
@@ -428,27 +363,11 @@ class _FlatEncoder:
             patterns = [*([] if before else ["^\\n"]), *([] if after else ["\\n$"])]
             others = [{"not": {"pattern": pattern}} for pattern in patterns]
             typed = {"type": "string", "allOf": [schema, *others]}
-            part = self.constrained(typed, None) if others else strings
+            part = self.context.string_part_if_any(typed, self.style.end, pointer) if others else strings
             if part is not None:
                 first, last = ([line_feed] if is_there else [] for is_there in (before, after))
                 alternatives.append(composition.sequence([*first, part, *last]))
         return composition.choice(alternatives)
-
-    def constrained(self, schema: Mapping[str, Any], pointer: str | None) -> Part | None:
-        """Returns the part of the strings that a schema admits.
-
-        Args:
-            schema: The schema.
-            pointer: Where an empty set of strings is an error; None if it is not one, and the result is None.
-        """
-        try:
-            return self.context.string_part({**schema, **self.definitions}, self.style.end)
-        except GrammarSemanticError as error:
-            if pointer is not None:
-                self.diagnostics.embedded(pointer, error)
-        except GrammarError as error:
-            self.diagnostics.embedded(pointer or "#", error)
-        return None
 
     def listed(self, listed: list[Any], schema: Mapping[str, Any], pointer: str) -> list[tuple[str, Part]]:
         strings = [
@@ -468,7 +387,7 @@ class _FlatEncoder:
         groups: dict[str, list[Any]] = {}
         for value in listed:
             if not isinstance(value, str):
-                kind = _JSON_TYPES.get(type(value), "number") if self.style.has_type else ""
+                kind = json_type(value).replace("integer", "number") if self.style.has_type else ""
                 groups.setdefault(kind, []).append(value)
         schemas = {kind: {**schema, "enum": group} for kind, group in groups.items()}
         values += self.json(schemas, pointer)
@@ -480,13 +399,12 @@ class _FlatEncoder:
         """Returns the values of schemas as JSON, each with its key."""
         values = []
         for kind, schema in schemas.items():
-            written = {**schema, **self.definitions}
-            key = (self.style, "json " + json_text(written))
+            key = self.key("json", schema)
             if key not in self.context.memo:
-                value = self.context.json_part(written, pointer)
+                value = self.context.json_part(schema, pointer)
                 if value is None:
                     return []
-                self.context.memo[key] = self.in_space([value, *self.words(written, pointer)])
+                self.context.memo[key] = self.in_space([value, *self.words(schema, pointer)])
             values.append((kind, self.context.memo[key]))
         return values
 
@@ -505,7 +423,6 @@ class _FlatEncoder:
             return [composition.literal(word) for constant, word in words if kinds[constant] in types]
         for constant, word in self.style.words.items():
             only = {"allOf": [schema], "enum": [json.loads(constant)]}
-            only |= {name: schema[name] for name in self.definitions}
             if self.context.json_part_if_any(only, pointer) is not None:
                 admitted.append(composition.literal(word))
         return admitted
@@ -523,18 +440,6 @@ class _FlatEncoder:
         return schemas
 
 
-def _may_be_object(schema: Any) -> bool:
-    """Whether the types of a schema are not known, or include objects."""
-    types = schema.get("type", "object") if isinstance(schema, Mapping) else "object"
-    return "object" in types if isinstance(types, list) else types == "object"
-
-
-def _declared_names(schemas: list[Any]) -> list[str]:
-    """Returns the names of the properties of several objects."""
-    found = [one.get("properties", {}) for one in schemas if isinstance(one, Mapping)]
-    return sorted({name for properties in found if isinstance(properties, Mapping) for name in properties})
-
-
 def _json_type(text: str) -> str:
     """Returns the type of a value other than a string, as tags name it."""
     kinds = {"n": "null", "t": "boolean", "f": "boolean", "[": "array", "{": "object"}
@@ -544,9 +449,3 @@ def _json_type(text: str) -> str:
 _OTHER_TYPES = ["null", "boolean", "number", "array", "object"]
 _TYPE_WORDS = {kind: MarkedText(kind) for kind in ("string", *_OTHER_TYPES)}
 _BOOLEANS = {True: MarkedText("true"), False: MarkedText("false")}
-_OBJECT_KEYWORDS = {
-    *("maxProperties", "minProperties", "properties", "required", "type"),
-    *ABOUT_UNDECLARED,
-}
-_JSON_TYPES = {bool: "boolean", type(None): "null", list: "array", dict: "object"}
-"""The types of values other than strings and numbers."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from grammask import _grammask
 from grammask.errors import GrammarError
 from grammask.partial_match import without_partial_match
 from grammask.readers.json_schema import json_schema_source
+from grammask.schemas.json_text import json_text
 from grammask.schemas.keywords import CONSTRAINTS
 from grammask.structural_tags.diagnostics import DiagnosticList
 from grammask.structural_tags.parameters.json_style import (
@@ -23,11 +23,15 @@ from grammask.structural_tags.parameters.json_style import (
     json_end,
     json_string,
 )
-from grammask.structural_tags.parameters.object_alternatives import resolved_value
-from grammask.structural_tags.parameters.undeclared import undeclared_properties
+from grammask.structural_tags.parameters.schema_document import LocatedSchema
+from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
+from grammask.structural_tags.parameters.value_shapes import (
+    ObjectShape,
+    SchemaShapes,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from grammask.structural_tags.parameters.flat import FlatStyle
 
@@ -35,6 +39,7 @@ __all__ = ["UNDECLARED_NAME", "FlatDecoder"]
 
 UNDECLARED_NAME = "[a-zA-Z_][a-zA-Z0-9_]*"
 """The names of parameters that a schema admits and does not declare, as a regular expression."""
+_ANY_PROPERTIES = (UndeclaredProperties((), LocatedSchema(schema=True, pointer="")),)
 
 
 @dataclass(frozen=True)
@@ -44,25 +49,27 @@ class _DeclaredProperty:
     Attributes:
         name: Its name.
         schema: The schema of its value.
-        definitions: The definitions that references in the schema point to.
+        apart: The schema as it can be read on its own.
+        resources: The schemas to which it refers, by URI.
         keywords: The keywords of the schema that constrain values.
         types: The types that the schema names; all types if nothing constrains its values.
     """
 
     name: str
     schema: Any
-    definitions: Mapping[str, Any]
+    apart: Any
+    resources: Mapping[str, Any]
     keywords: frozenset[str]
     types: tuple[str, ...]
 
     @classmethod
-    def of(cls, name: str, schema: Any, definitions: Mapping[str, Any]) -> _DeclaredProperty:
+    def of(cls, name: str, schema: Any, apart: Any, resources: Mapping[str, Any]) -> _DeclaredProperty:
         if not isinstance(schema, Mapping):
-            return cls(name, schema, definitions, frozenset(), ("string", *VALUE_PATTERNS))
+            return cls(name, schema, apart, resources, frozenset(), ("string", *VALUE_PATTERNS))
         keywords = frozenset(keyword for keyword in schema if keyword in CONSTRAINTS)
         types = schema.get("type", []) if keywords else ["string", *VALUE_PATTERNS]
         listed = [types] if isinstance(types, str) else types if isinstance(types, list | tuple) else []
-        return cls(name, schema, definitions, keywords, tuple(listed))
+        return cls(name, schema, apart, resources, keywords, tuple(listed))
 
     @property
     def is_listed(self) -> bool:
@@ -73,7 +80,9 @@ class _DeclaredProperty:
         """Whether the schema admits a value that is written as JSON."""
         if self.keywords <= {"type"}:
             return has_type(value, self.types)
-        validator = _validator(json.dumps({**self.schema, **self.definitions}, sort_keys=True))
+        text = json_text(self.apart)
+        resources = ((uri, json_text(one)) for uri, one in self.resources.items() if uri in text)
+        validator = _validator(text, tuple(resources))
         return validator is None or validator.is_valid(value.encode())
 
 
@@ -93,33 +102,34 @@ class _Value:
 class FlatDecoder:
     """Reads the properties of an object in a growing output."""
 
-    def __init__(
-        self, style: FlatStyle, schema: Any, begin: int, following: str, names: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, style: FlatStyle, schema: Any, begin: int, following: str) -> None:
         """Starts to read.
 
         Args:
             style: The style of the tags.
-            schema: The schema of the object.
+            schema: The schema of the object; None if any object will do. The names that one of several objects declares
+                are read like undeclared ones.
             begin: The position at which the first tag may begin.
             following: The text after the arguments.
-            names: Names that one of several objects declares, which are read like undeclared ones.
         """
-        self._names = {style.written_name(name): name for name in names}
-        schema = schema if isinstance(schema, Mapping) else {}
-        self._declared = frozenset(schema.get("properties", {}))
-        self._others = undeclared_properties(schema, "", DiagnosticList(), is_open="properties" not in schema)
+        shapes = SchemaShapes(
+            {} if schema is None else schema, "", DiagnosticList(), admits_any=True, is_flat=True
+        )
+        objects = [shape for shape in shapes.of(shapes.root) if isinstance(shape, ObjectShape)]
+        shape = (
+            objects[0] if len(objects) == 1 else ObjectShape({}, frozenset(), _ANY_PROPERTIES, None, None, "")
+        )
+        names = {name for other in objects for name in other.properties} - shape.properties.keys()
+        self._names = {style.written_name(name): name for name in sorted(names)}
+        self._declared = shape.properties.keys()
+        self._others = shape.others
         self._style = style
         self._at = begin
         self._following = following
         self._tags = _tags_of(style.begin)
-        definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-        self._definitions = definitions
-        self._remaining = [
-            _DeclaredProperty.of(name, resolved_value(inner, definitions, CONSTRAINTS), definitions)
-            for name, inner in schema.get("properties", {}).items()
-        ]
-        self._required: set[str] = set(schema.get("required", []))
+        self._shapes = shapes
+        self._remaining = [self._property(name, located) for name, located in shape.properties.items()]
+        self._required = shape.required
         self._decoded = "{"
         self._partial = ""
         """The beginning of the property that is being read; empty while its value may be of several types."""
@@ -150,6 +160,15 @@ class FlatDecoder:
             return None
         self._decoded += "}"
         return begin
+
+    def _property(self, name: str, located: LocatedSchema) -> _DeclaredProperty:
+        resolved = self._shapes.resolved(located)
+        return _DeclaredProperty.of(
+            name,
+            resolved.schema,
+            self._shapes.apart(resolved.schema, resolved.pointer),
+            self._shapes.resources,
+        )
 
     def _key(self, index: int) -> str:
         comma = "" if self._decoded == "{" else ", "
@@ -184,7 +203,7 @@ class FlatDecoder:
         group = next((group for group in self._others if group.has(name)), None)
         if group is None:
             return 0, None
-        member = _DeclaredProperty.of(name, group.value, self._definitions)
+        member = self._property(name, group.value)
         for is_string, begin in self._opening_tags(output, at, member.name):
             value = self._value(output, begin, member, is_string=is_string, is_whole=is_whole)
             if value is not None:
@@ -309,10 +328,13 @@ def _bytes_only() -> _grammask.Vocabulary:
 
 
 @lru_cache(maxsize=256)
-def _validator(schema: str) -> _grammask.CompiledGrammar | None:
+def _validator(schema: str, resources: tuple[tuple[str, str], ...]) -> _grammask.CompiledGrammar | None:
     """Returns the grammar of the values of a schema in any spelling; None if it cannot be enforced on its own."""
     try:
-        source = json_schema_source(schema, key_order="any", whitespace="flexible", numbers="any")
+        documents = dict(resources) or None
+        source = json_schema_source(
+            schema, key_order="any", whitespace="flexible", numbers="any", documents=documents
+        )
         return source.build().compile(_bytes_only(), end="eager")
     except GrammarError:
         return None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from grammask.composition import Part
-    from grammask.structural_tags.parameters.style import EncodingContext
+    from grammask.structural_tags.parameters.style import EncodingContext, ParameterStyle
 
 __all__ = [
     "JSON_STYLE",
@@ -21,6 +21,7 @@ __all__ = [
     "JsonMember",
     "JsonStyle",
     "after_space",
+    "checked",
     "has_type",
     "is_same_json",
     "json_end",
@@ -194,6 +195,20 @@ def is_same_json(one: str, other: str) -> bool:
         return bool(_EXACT_DECODER.decode(one) == _EXACT_DECODER.decode(other))
     except (ValueError, RecursionError):
         return False
+
+
+def checked(style: ParameterStyle, schema: Any, arguments: str, written: str) -> str:
+    """Returns arguments as a style writes them.
+
+    Raises:
+        ValueError: They are read back as others, for example because a string contains the end of its tag.
+    """
+    decoder = style.decoder(schema, 0, "")
+    is_read = decoder.end(written, is_whole=True) == len(written)
+    if not is_read or not is_same_json(decoder.written(written), arguments):
+        msg = f"these arguments cannot be written in this style: {arguments[:200]}"
+        raise ValueError(msg)
+    return written
 
 
 def _refuse_constant(name: str) -> str:

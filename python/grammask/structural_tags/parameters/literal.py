@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.composition import Part
-from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.readers.encoded import EncodedSource
-from grammask.structural_tags.parameters.json_style import is_same_json, json_members, members_in_order
+from grammask.structural_tags.parameters.json_style import checked, json_members, members_in_order
 from grammask.structural_tags.parameters.literal_decoder import (
     IDENTIFIER,
     PLAIN_NAME,
@@ -31,7 +30,6 @@ from grammask.structural_tags.parameters.style import EMPTY, Member
 from grammask.structural_tags.parameters.value_shapes import (
     ArrayShape,
     ListedStrings,
-    LocatedSchema,
     ObjectShape,
     ScalarShape,
     StringShape,
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grammask.structural_tags.parameters.json_style import JsonMember
+    from grammask.structural_tags.parameters.schema_document import LocatedSchema
     from grammask.structural_tags.parameters.style import EncodingContext
     from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
 
@@ -128,12 +127,7 @@ class LiteralStyle:
         """
         declared = schema.get("properties", {}) if isinstance(schema, dict) else {}
         written = "".join(self.pieces(members_in_order(arguments, declared)))
-        decoder = self.decoder(schema, 0, "")
-        is_read = decoder.end(written, is_whole=True) == len(written)
-        if not is_read or not is_same_json(decoder.written(written), arguments):
-            msg = f"these arguments cannot be written in this notation: {arguments[:200]}"
-            raise ValueError(msg)
-        return written
+        return checked(self, schema, arguments, written)
 
     def pieces(self, members: Sequence[JsonMember]) -> list[str]:
         """Returns the pieces of the text of an object; the author's are marked texts."""
@@ -219,10 +213,10 @@ class _LiteralEncoder(ShapeEncoder):
                     [self.key_part(name, is_root=is_root), self.element_value(located)]
                 )
                 members.append(Member(part, name in shape.required))
-        for group, located in zip(shape.others, shape.schemas_of_others, strict=True):
+        for group in shape.others:
             other = self.other_name(group, list(shape.properties), is_root=is_root)
-            if other is not None and self.has_value(located):
-                part = composition.sequence([other, self.element_value(located)])
+            if other is not None and self.has_value(group.value):
+                part = composition.sequence([other, self.element_value(group.value)])
                 members.append(Member(part, is_required=False, is_repeatable=True))
         body = self.listed(members)
         return (
@@ -243,12 +237,8 @@ class _LiteralEncoder(ShapeEncoder):
         # Python's keywords are no names of parameters.
         excluded = [*declared, *keyword.kwlist] if self.style.is_python and is_root else declared
         schema = group.names_like(self.style.other_names(is_root=is_root), excluded)
-        try:
-            names = self.context.string_part(schema, None)
-        except GrammarSemanticError:
-            return None
-        except GrammarError as error:
-            self.diagnostics.embedded(group.pointer, error)
+        names = self.context.string_part_if_any(schema, None, group.value.pointer)
+        if names is None:
             return None
         if self.style.is_python and not is_root:
             names = self.quoted(names)

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from grammask import composition
 from grammask.composition import Part
-from grammask.errors import GrammarError, GrammarSemanticError
 from grammask.readers.encoded import EncodedSource
 from grammask.structural_tags.diagnostics import DiagnosticList
-from grammask.structural_tags.parameters.json_style import is_same_json, json_members, members_in_order
+from grammask.structural_tags.parameters.json_style import checked, json_members, members_in_order
 from grammask.structural_tags.parameters.marked_text import MarkedText
 from grammask.structural_tags.parameters.nested_decoder import NestedDecoder, with_entities
 from grammask.structural_tags.parameters.shape_encoder import ShapeEncoder
@@ -28,7 +27,6 @@ from grammask.structural_tags.parameters.style import EMPTY, Member, members_par
 from grammask.structural_tags.parameters.value_shapes import (
     ArrayShape,
     ListedStrings,
-    LocatedSchema,
     ObjectShape,
     ScalarShape,
     SchemaShapes,
@@ -38,6 +36,7 @@ from grammask.structural_tags.parameters.value_shapes import (
 )
 
 if TYPE_CHECKING:
+    from grammask.structural_tags.parameters.schema_document import LocatedSchema
     from grammask.structural_tags.parameters.style import EncodingContext
     from grammask.structural_tags.parameters.undeclared import UndeclaredProperties
 
@@ -93,12 +92,7 @@ class NestedStyle:
             ValueError: They cannot be read back.
         """
         written = _NestedWriter(self, schema).written(arguments)
-        decoder = self.decoder(schema, 0, "")
-        is_read = decoder.end(written, is_whole=True) == len(written)
-        if not is_read or not is_same_json(decoder.written(written), arguments):
-            msg = f"these arguments cannot be written with the tags of this style: {arguments[:200]}"
-            raise ValueError(msg)
-        return written
+        return checked(self, schema, arguments, written)
 
     def decoder(self, schema: Any, begin: int, following: str) -> NestedDecoder:
         """Returns a decoder."""
@@ -156,7 +150,7 @@ class _NestedWriter:
         schema = parameters_schema({} if schema is None else schema, has_free_names=style.has_type)
         self._style = style
         self._shapes = SchemaShapes(schema, "#", DiagnosticList(), admits_any=style.has_type)
-        self._root = LocatedSchema(schema, "#")
+        self._root = self._shapes.root
 
     def written(self, arguments: str) -> str:
         style = self._style
@@ -212,8 +206,7 @@ class _NestedWriter:
         for member in members_in_order(text, shape.properties if shape is not None else ()):
             located = shape.properties.get(member.name) if shape is not None else None
             if located is None and shape is not None:
-                groups = zip(shape.others, shape.schemas_of_others, strict=True)
-                located = next((schema for group, schema in groups if group.has(member.name)), None)
+                located = next((group.value for group in shape.others if group.has(member.name)), None)
             elements.append(_Element(self._style.begin, member.name, member.text, located))
         return elements
 
@@ -244,11 +237,11 @@ class _NestedEncoder(ShapeEncoder):
                 key = composition.literal(self.style.key(name))
                 part = composition.sequence([key, self.element(after, located, name)])
                 members.append(Member(part, is_required=name in shape.required))
-        for group, located in zip(shape.others, shape.schemas_of_others, strict=True):
+        for group in shape.others:
             undeclared = self.undeclared_name(group, list(shape.properties))
-            if undeclared is None or not self.has_value(located):
+            if undeclared is None or not self.has_value(group.value):
                 continue
-            part = composition.sequence([undeclared, self.element(after, located, "")])
+            part = composition.sequence([undeclared, self.element(after, group.value, "")])
             members.append(Member(part, is_required=False, is_repeatable=True))
         return members_part(members, before, self.context, is_padded=self.style.is_padded)
 
@@ -257,17 +250,15 @@ class _NestedEncoder(ShapeEncoder):
         if not group.names:
             written = [self.style.key(name) for name in declared]
             return composition.matching(_UNDECLARED_NAME, without=written, excludes=self.context.excludes)
-        try:
-            if self.context.excludes:  # They are words of the written name, which differs if it has entities.
-                return self.context.string_part(group.names_like(_PLAIN_CHARACTERS, declared), None)
-            names = self.context.string_part(group.names_like(_XML_CHARACTERS, declared), None)
-            limits = self.context.options.get("limits")
-            return Part.of_source(EncodedSource(names, "xml-attribute", "canonical", '"', "", limits))
-        except GrammarSemanticError:
-            return None
-        except GrammarError as error:
-            self.diagnostics.embedded(group.pointer, error)
-            return None
+        # Excluded words are words of the written name, which differs if it has entities.
+        pattern = _PLAIN_CHARACTERS if self.context.excludes else _XML_CHARACTERS
+        names = self.context.string_part_if_any(
+            group.names_like(pattern, declared), None, group.value.pointer
+        )
+        if names is None or self.context.excludes:
+            return names
+        limits = self.context.options.get("limits")
+        return Part.of_source(EncodedSource(names, "xml-attribute", "canonical", '"', "", limits))
 
     def array(self, shape: ArrayShape) -> Part:
         between = EMPTY if self.style.is_padded else self.space

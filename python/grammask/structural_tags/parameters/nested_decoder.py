@@ -17,7 +17,6 @@ from grammask.structural_tags.parameters.json_style import after_space, has_type
 from grammask.structural_tags.parameters.value_shapes import (
     ArrayShape,
     ListedStrings,
-    LocatedSchema,
     ObjectShape,
     ScalarShape,
     SchemaShapes,
@@ -28,6 +27,7 @@ from grammask.structural_tags.parameters.value_shapes import (
 
 if TYPE_CHECKING:
     from grammask.structural_tags.parameters.nested import NestedStyle
+    from grammask.structural_tags.parameters.schema_document import LocatedSchema
 
 __all__ = ["NestedDecoder", "with_entities"]
 
@@ -126,7 +126,7 @@ class NestedDecoder:
         self._shapes = SchemaShapes(schema, "#", DiagnosticList(), admits_any=style.has_type)
         containers = [
             shape
-            for shape in self._shapes.of(LocatedSchema(schema, "#"))
+            for shape in self._shapes.of(self._shapes.root)
             if isinstance(shape, ObjectShape | ArrayShape)
         ]
         objects = [shape for shape in containers if isinstance(shape, ObjectShape)]

@@ -19,7 +19,6 @@ from grammask.structural_tags.parameters.style import EMPTY
 from grammask.structural_tags.parameters.value_shapes import (
     ArrayShape,
     ListedStrings,
-    LocatedSchema,
     ObjectShape,
     SchemaShapes,
     StringShape,
@@ -27,9 +26,10 @@ from grammask.structural_tags.parameters.value_shapes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from grammask.composition import Part
+    from grammask.structural_tags.parameters.schema_document import LocatedSchema
     from grammask.structural_tags.parameters.style import EncodingContext
 
 __all__ = ["ShapeEncoder", "ShapeStyle"]
@@ -65,8 +65,6 @@ class ShapeEncoder(ABC):
             context: The context.
         """
         self._style = style
-        self.root = LocatedSchema(schema, context.pointer)
-        self.context = context
         self.diagnostics = context.diagnostics
         self.space = context.space
         self.shapes = SchemaShapes(
@@ -76,6 +74,7 @@ class ShapeEncoder(ABC):
             admits_any=style.has_type,
             constraints=context.constraints,
         )
+        self.root, self.context = self.shapes.root, context.within(self.shapes)
         # Names of rules contain a hash of their source, so that encoders of other schemas have other names.
         source = pickle.dumps((style, json_text(schema), sorted(context.options.items())), protocol=5)
         self.key = hashlib.sha256(source).hexdigest()
@@ -94,16 +93,10 @@ class ShapeEncoder(ABC):
     def parameters(self) -> Part:
         """Returns the part that matches the arguments."""
         error_count = len(self.diagnostics.entries)
-        roots = self.shapes.of(self.root)
-        objects: list[ValueShape] = [shape for shape in roots if isinstance(shape, ObjectShape)]
-        if self.context.has_objects_only:
-            roots = objects
-        is_array = self.admits_array_root and [*map(type, roots)] == [ArrayShape]
-        if not roots or not (is_array or len(objects) == len(roots)):
-            self.diagnostics.unsupported(
-                f"{self.root.pointer}/type", "parameters are the properties of an object"
-            )
-            return EMPTY
+        is_array = self.admits_array_root and not self.context.has_objects_only
+        roots: Sequence[ValueShape] = self.shapes.of(self.root)
+        if not is_array or [*map(type, roots)] != [ArrayShape]:
+            roots = self.shapes.arguments(has_objects_only=self.context.has_objects_only)
         containers = self._checked_containers(roots)
         if len(self.diagnostics.entries) > error_count:
             return EMPTY
@@ -126,7 +119,7 @@ class ShapeEncoder(ABC):
 
     # Checks -----------------------------------------------------------------------------------------------------
 
-    def _checked_containers(self, roots: list[ValueShape]) -> list[ObjectShape | ArrayShape]:
+    def _checked_containers(self, roots: Sequence[ValueShape]) -> list[ObjectShape | ArrayShape]:
         """Returns all objects and arrays of the schema; refuses values that this style cannot write or distinguish."""
         containers: dict[ObjectShape | ArrayShape, None] = {}
         pending = list(reversed(roots))
@@ -237,11 +230,11 @@ class ShapeEncoder(ABC):
         try:
             code = None
             if shape.constraints.keys() <= CONTENT_KEYWORDS | {CONTENT}:
-                definitions = {key: self.root.schema.get(key, {}) for key in ("$defs", "definitions")}
-                code = self.context.content_part({**constraints, **definitions}, end)
+                written = self.shapes.with_content_apart(constraints, shape.pointer)
+                code = self.context.content_part(written, end)
             return code or self.context.string_part(constraints, end)
         except GrammarError as error:
-            self.diagnostics.embedded(shape.pointer, error)
+            self.context.embedded(shape.pointer, error)
             return EMPTY
 
     def reference(self, shape: ObjectShape | ArrayShape) -> Part:
@@ -253,7 +246,7 @@ def _inner_schemas(container: ObjectShape | ArrayShape) -> Iterator[LocatedSchem
     """Yields the schemas of the properties or items of an object or array."""
     if isinstance(container, ObjectShape):
         yield from container.properties.values()
-        yield from container.schemas_of_others
+        yield from (group.value for group in container.others)
     else:
         yield from container.prefix
         if container.items is not None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -19,12 +18,13 @@ from grammask.schemas.options import FLEXIBLE_WHITESPACE, with_keywords
 from grammask.structural_tags.parameters.marked_text import marked_part, written_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from grammask.composition import Part
     from grammask.sources import Source
     from grammask.structural_tags.diagnostics import DiagnosticList
     from grammask.structural_tags.parameters.marked_text import MarkedText
+    from grammask.structural_tags.parameters.schema_document import SchemaDocument
 
 __all__ = [
     "EMPTY",
@@ -113,6 +113,7 @@ class EncodingContext:
         has_objects_only: Whether only the objects of the schema are written, since they are arguments of a tool.
         memo: Parts by their style and schema, shared by schemas that are read with the same options: tools often have
             parameters with equal schemas.
+        document: The whole schema, if schemas refer to others in it.
     """
 
     pointer: str
@@ -121,6 +122,18 @@ class EncodingContext:
     tokens: frozenset[str] = frozenset()
     has_objects_only: bool = False
     memo: dict[tuple[Any, str], Part] = field(default_factory=dict)
+    document: SchemaDocument | None = None
+
+    def within(self, document: SchemaDocument) -> EncodingContext:
+        """Returns the context of schemas that refer to a whole one."""
+        other = self.options.get("resolver")
+
+        def resolver(uri: str) -> Any:
+            return document.resources.get(uri) or (None if other is None else other(uri))
+
+        if not document.has_references:
+            return self
+        return replace(self, options={**self.options, "resolver": resolver}, document=document)
 
     def tag(self, text: MarkedText) -> Part:
         """Returns the part that matches a tag, or a piece of one."""
@@ -177,7 +190,7 @@ class EncodingContext:
         try:
             return json_schema_part(schema, **self.options)
         except GrammarError as error:
-            self.diagnostics.embedded(pointer, error)
+            self.embedded(pointer, error)
             return None
 
     def json_part_if_any(self, schema: Any, pointer: str) -> Part | None:
@@ -187,8 +200,13 @@ class EncodingContext:
         except GrammarSemanticError:
             return None
         except GrammarError as error:
-            self.diagnostics.embedded(pointer, error)
+            self.embedded(pointer, error)
             return None
+
+    def embedded(self, pointer: str, error: GrammarError) -> None:
+        """Adds the errors of a schema at a pointer, whose references may lead into the whole schema."""
+        places = {} if self.document is None else self.document.places(pointer)
+        self.diagnostics.embedded(pointer, error, documents=places)
 
     def string_part(self, schema: Mapping[str, Any], end: str | None) -> Part:
         """Returns the part that matches the strings of a schema, unescaped, that do not contain ``end``.
@@ -196,13 +214,17 @@ class EncodingContext:
         Raises:
             GrammarError: The schema is bad, or no string satisfies it.
         """
-        return string_schema_part(
-            schema,
-            content=self.options.get("content", "annotation"),
-            content_grammars=self.options.get("content_grammars", ()),
-            excludes=self._words(end),
-            limits=self.options.get("limits"),
-        )
+        return string_schema_part(schema, **{**self.options, "excludes": self._words(end)})
+
+    def string_part_if_any(self, schema: Mapping[str, Any], end: str | None, pointer: str) -> Part | None:
+        """As :meth:`string_part`; None if no string satisfies the schema, and, with a diagnostic, for a bad one."""
+        try:
+            return self.string_part(schema, end)
+        except GrammarSemanticError:
+            return None
+        except GrammarError as error:
+            self.embedded(pointer, error)
+            return None
 
     def _words(self, end: str | None) -> list[str]:
         """Returns the words that a string does not contain: the excluded ones, and the end of its parameter."""
@@ -212,7 +234,7 @@ class EncodingContext:
         """Returns the part that matches the content of strings, unescaped, that does not contain ``end``.
 
         Args:
-            schema: The schema of the strings, whose references have their definitions in it.
+            schema: The schema of the strings.
             end: The text after the strings; None if escapes distinguish it from them.
 
         Returns:
@@ -238,13 +260,10 @@ class EncodingContext:
         if code is not None and "contentSchema" not in schema:
             return code_without(_source_of(code), words)
         if code is None and name is not None and is_json_type(name):
-            definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
             # A keyword since draft 2019-09.
             inner = True if self.options.get("draft") == "7" else schema.get("contentSchema", True)
             options = {**self.options, "excludes": words, "strict": False}
-            return json_schema_part(
-                {**inner, **definitions} if isinstance(inner, Mapping) else inner, **options
-            )
+            return json_schema_part(inner, **options)
         return None
 
 

@@ -1,4 +1,4 @@
-"""Classifies the values of a schema by how nested tags write them: strings, scalars, objects and arrays.
+"""Classifies the values of a schema by how tags write them: strings, scalars, objects and arrays.
 
 The encoder and the decoder share this classification, so a value is read as it was written. It covers types, listed
 values, references and alternatives; other keywords that constrain values are refused with their pointers.
@@ -10,9 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import unquote
 
-from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, NUMBER_TEXTS, escaped
+from grammask.schemas.keywords import CONSTRAINTS, CONTENT, CONTENT_KEYWORDS, NUMBER_TEXTS, escaped, value_at
+from grammask.structural_tags.parameters.schema_document import (
+    WITHOUT_TYPE,
+    LocatedSchema,
+    SchemaDocument,
+)
 from grammask.structural_tags.parameters.undeclared import ABOUT_UNDECLARED, undeclared_properties
 
 if TYPE_CHECKING:
@@ -25,22 +29,14 @@ __all__ = [
     "NOT_ABOUT_STRINGS",
     "ArrayShape",
     "ListedStrings",
-    "LocatedSchema",
     "ObjectShape",
     "ScalarShape",
     "SchemaShapes",
     "StringShape",
     "ValueShape",
+    "json_type",
     "parameters_schema",
 ]
-
-
-@dataclass(frozen=True)
-class LocatedSchema:
-    """A schema with its JSON pointer."""
-
-    schema: Any
-    pointer: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +93,17 @@ class ObjectShape:
         properties: The schemas of the declared properties, in order.
         required: The names of the required properties.
         others: The groups of undeclared properties, which come last.
+        min_properties: The minimum number of properties, if there is one.
+        max_properties: The maximum number of properties, if there is one.
         pointer: The pointer of the schema.
     """
 
     properties: Mapping[str, LocatedSchema]
     required: frozenset[str]
     others: tuple[UndeclaredProperties, ...]
+    min_properties: int | None
+    max_properties: int | None
     pointer: str
-
-    @property
-    def schemas_of_others(self) -> tuple[LocatedSchema, ...]:
-        """The schemas of the values of undeclared properties, by group."""
-        return tuple(LocatedSchema(group.value, group.pointer) for group in self.others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +128,14 @@ class ArrayShape:
 ValueShape: TypeAlias = StringShape | ListedStrings | ScalarShape | ObjectShape | ArrayShape
 
 
+def json_type(value: Any) -> str:
+    """Returns the type of a value of JSON; numbers without a fraction are integers."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "integer" if value == value // 1 else "number"
+    names = {bool: "boolean", type(None): "null", str: "string", list: "array"}
+    return names.get(type(value), "object")
+
+
 def parameters_schema(schema: Any, *, has_free_names: bool) -> Any:
     """Returns the schema of parameters with ``"type": "object"``, if it has no alternatives or references.
 
@@ -143,15 +146,13 @@ def parameters_schema(schema: Any, *, has_free_names: bool) -> Any:
     """
     if schema is True:
         schema = {}
-    if not isinstance(schema, Mapping) or schema.keys() & _WITHOUT_TYPE:
+    if not isinstance(schema, Mapping) or schema.keys() & WITHOUT_TYPE:
         return schema
     if not has_free_names and not schema.keys() & (CONSTRAINTS - {"type"}):
         schema = {**schema, "properties": {}}
     return {"type": "object", **schema}
 
 
-_WITHOUT_TYPE = {"$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
-"""Keywords from which the types of values follow."""
 _SCALARS = ("null", "boolean", "integer", "number")
 _TYPES = ("string", *_SCALARS, "object", "array")
 _NUMBERS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", NUMBER_TEXTS}
@@ -180,15 +181,18 @@ _SUPPORTED = {
     "object": {"properties", "required", *ABOUT_UNDECLARED},
     "array": {"items", "maxItems", "minItems", "prefixItems"},
 }
-_UNCONSTRAINED: dict[str, Any] = {}
+_COUNTS = {"minProperties", "maxProperties"}
+_UNIONS = ("allOf", "anyOf", "oneOf")
 
 
-class SchemaShapes:
-    """The shapes of the values of a schema and of the schemas inside it.
+class SchemaShapes(SchemaDocument):
+    """A schema with the shapes of its values and of those of the schemas inside it.
 
     Attributes:
-        diagnostics: Receives the schemas that nested tags cannot write exactly.
+        diagnostics: Receives the schemas that tags cannot write exactly.
         admits_any: Whether values without constraints and objects with undeclared names can be written.
+        is_flat: Whether tags write one object, whose values are strings or JSON. The whole schema is then one of
+            objects, which may have bounds on the number of properties.
     """
 
     def __init__(
@@ -198,21 +202,23 @@ class SchemaShapes:
         diagnostics: DiagnosticList,
         *,
         admits_any: bool,
+        is_flat: bool = False,
         constraints: frozenset[str] = CONSTRAINTS,
     ) -> None:
         """Starts without shapes.
 
         Args:
-            root: The whole schema, in which references are resolved.
+            root: The whole schema.
             pointer: The pointer of the schema.
             diagnostics: Receives errors.
             admits_any: Whether the style can write any value.
+            is_flat: Whether the style writes one object with tags.
             constraints: The keywords that constrain values.
         """
-        self._keywords = constraints
+        super().__init__(root, pointer, constraints)
         self.diagnostics = diagnostics
         self.admits_any = admits_any
-        self._root = LocatedSchema(root, pointer)
+        self.is_flat = is_flat
         self._memo: dict[int, tuple[Any, list[ValueShape]]] = {}
         """By the identity of the schema; the entry keeps the schema alive, so that the identity stays unique."""
 
@@ -222,77 +228,64 @@ class SchemaShapes:
             self._memo[id(located.schema)] = (located.schema, self._alternatives(located))
         return self._memo[id(located.schema)][1]
 
+    def arguments(self, *, has_objects_only: bool) -> list[ObjectShape]:
+        """Returns the shapes of the whole schema; none, with an error, if it admits other values than objects.
+
+        Args:
+            has_objects_only: Whether these are left out.
+        """
+        shapes = self.of(self.root)
+        objects = [shape for shape in shapes if isinstance(shape, ObjectShape)]
+        if objects and (has_objects_only or len(objects) == len(shapes)):
+            return objects
+        self.diagnostics.unsupported(
+            f"{self.root.pointer}/type", "parameters are the properties of an object"
+        )
+        return []
+
     def _alternatives(self, root: LocatedSchema) -> list[ValueShape]:
-        found: list[tuple[ValueShape, dict[str, int]]] = []
-        seen: set[int] = set()
-        # Schemas that are alternatives of the root, each with the index of its branch by the pointer of each `oneOf`.
-        stack: list[tuple[LocatedSchema, dict[str, int]]] = [(root, {})]
-        while stack:
-            located, branches = stack.pop()
-            schema, pointer = located.schema, located.pointer
-            if schema is True:
-                schema = _UNCONSTRAINED
-            if not isinstance(schema, Mapping):
-                if schema is not False:
-                    self.diagnostics.invalid(pointer, "a schema is an object, true or false")
-                continue
-            keywords = {keyword for keyword in schema if keyword in self._keywords}
-            combined = sorted(keywords & {"$ref", "anyOf", "oneOf", "allOf"})
-            if not combined:
-                found += [(shape, branches) for shape in self._direct_shapes(schema, keywords, pointer)]
-                continue
-            keyword = combined[0]
-            inside = f"{pointer}/{escaped(keyword)}"
-            inner_schemas: Any = schema[keyword]
-            if keywords == {keyword, "type"} and keyword in ("anyOf", "oneOf"):
-                narrowed = _of_types(inner_schemas, schema["type"])
-                if narrowed is not None:
-                    inner_schemas, keywords = narrowed, {keyword}
-            if len(keywords) > 1:
-                self.diagnostics.unsupported(
-                    inside, f"`{keyword}` together with {sorted(keywords - {keyword})}"
-                )
-            elif keyword == "$ref":
-                inner = self._resolved(inner_schemas, inside)
-                if inner is not None and id(inner.schema) not in seen:
-                    seen.add(id(inner.schema))
-                    stack.append((inner, branches))
-            elif not isinstance(inner_schemas, list) or not inner_schemas:
-                self.diagnostics.invalid(inside, f"`{keyword}` is a list of schemas")
-            elif keyword == "allOf" and len(inner_schemas) > 1:
-                self.diagnostics.unsupported(inside, "`allOf` of several schemas")
-            else:
-                stack += [
-                    (
-                        LocatedSchema(inner_schema, f"{inside}/{index}"),
-                        {**branches, inside: index} if keyword == "oneOf" else branches,
-                    )
-                    for index, inner_schema in reversed(list(enumerate(inner_schemas)))
-                ]
+        found = [
+            (shape, branches)
+            for located, branches in self.union(root, _UNIONS)
+            for shape in self._shapes(located)
+        ]
         for (one, here), (other, there) in combinations(found, 2):
             for pointer in here.keys() & there.keys():
                 if here[pointer] != there[pointer] and not self._are_disjoint(one, other):
                     self.diagnostics.unsupported(pointer, "`oneOf` of schemas that may share values")
         return [shape for shape, _ in found]
 
-    def _resolved(self, reference: Any, pointer: str) -> LocatedSchema | None:
-        if not isinstance(reference, str) or not reference.startswith("#"):
-            self.diagnostics.unsupported(pointer, f"the reference {reference!r} leads out of the schema")
-            return None
-        node = self._root.schema
-        for part in unquote(reference[1:]).split("/")[1:]:
-            name = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(node, Mapping) and name in node:
-                node = node[name]
-            elif isinstance(node, list) and name.isdecimal() and int(name) < len(node):
-                node = node[int(name)]
-            else:
-                self.diagnostics.invalid(pointer, f"the reference {reference!r} leads nowhere")
-                return None
-        if reference != "#" and not reference.startswith("#/"):
-            self.diagnostics.unsupported(pointer, f"the reference {reference!r} is no JSON pointer")
-            return None
-        return LocatedSchema(node, self._root.pointer + unquote(reference[1:]))
+    def _shapes(self, located: LocatedSchema) -> list[ValueShape]:
+        """Returns the shapes of a schema that is no union of others."""
+        schema, pointer = {} if located.schema is True else located.schema, located.pointer
+        if not isinstance(schema, Mapping):
+            if schema is not False:
+                self.diagnostics.invalid(pointer, "a schema is an object, true or false")
+            return []
+        keywords = self.keywords(schema)
+        combined = sorted(keywords & {"$ref", *_UNIONS})
+        if not combined:
+            return self._direct_shapes(schema, keywords, pointer)
+        self._refuse(schema, combined[0], keywords, pointer)
+        # Decoders read the properties that are declared next to the alternatives.
+        return self._object(schema, pointer) if "properties" in schema else []
+
+    def _refuse(self, schema: Mapping[str, Any], keyword: str, keywords: set[str], pointer: str) -> None:
+        """Refuses a reference or alternatives."""
+        place = f"{pointer}/{escaped(keyword)}"
+        if len(keywords) > 1:
+            self.diagnostics.unsupported(place, f"`{keyword}` together with {sorted(keywords - {keyword})}")
+        elif keyword == "$ref":
+            try:
+                value_at(self.root.schema, schema["$ref"])
+            except LookupError as error:
+                self.diagnostics.invalid(place, str(error))
+            except ValueError as error:
+                self.diagnostics.unsupported(place, str(error))
+        elif keyword == "allOf" and isinstance(schema[keyword], list) and schema[keyword]:
+            self.diagnostics.unsupported(place, "`allOf` of several schemas")
+        else:
+            self.diagnostics.invalid(place, f"`{keyword}` is a list of schemas")
 
     def _direct_shapes(self, schema: Mapping[str, Any], keywords: set[str], pointer: str) -> list[ValueShape]:
         """Returns the shapes of a schema without references and alternatives."""
@@ -305,14 +298,14 @@ class SchemaShapes:
             return []
         types = self._types(schema, pointer)
         about_other_types = {keyword for kind in _OF_TYPE for keyword in _OF_TYPE[kind]}
-        supported = {"type"} | _NUMBERS
+        supported = {"type"} | _NUMBERS | (_COUNTS if self.is_flat else set())
         for kind in types:
             supported |= _SUPPORTED.get(kind, set())
             about_other_types -= _OF_TYPE.get(kind, set())
         for keyword in sorted(keywords - supported - about_other_types):
             self.diagnostics.unsupported(
                 f"{pointer}/{escaped(keyword)}",
-                f"`{keyword}` is not supported for parameters that are written as nested tags",
+                f"`{keyword}` is not supported for parameters that are written with tags",
             )
         found: list[ValueShape] = []
         if "string" in types:
@@ -331,7 +324,7 @@ class SchemaShapes:
         return found
 
     def _types(self, schema: Mapping[str, Any], pointer: str) -> list[str]:
-        given = schema.get("type", [*_TYPES])
+        given = schema.get("type", ["object"] if self.is_flat else [*_TYPES])
         types = [given] if isinstance(given, str) else given
         if isinstance(types, list) and all(kind in _TYPES for kind in types):
             return types
@@ -348,13 +341,14 @@ class SchemaShapes:
             self.diagnostics.unsupported(f"{pointer}/enum", "`enum` is a list of values, without `const`")
             return []
         types = self._types(schema, pointer)
-        allowed = [value for value in listed if any(_is_of_type(value, kind) for kind in types)]
+        kinds = {*types, "integer"} if "number" in types else {*types}
+        allowed = [value for value in listed if json_type(value) in kinds]
         found: list[ValueShape] = []
         words = tuple(dict.fromkeys(value for value in allowed if isinstance(value, str)))
         if words:
             found.append(ListedStrings(words))
         others = [value for value in allowed if not isinstance(value, str)]
-        if self.admits_any and others:
+        if self.admits_any and others and not self.is_flat:
             # Tags name types, so the decoder needs no schema for values that are JSON.
             found.append(ScalarShape(tuple(types), {"enum": others}, is_unconstrained=False))
             return found
@@ -381,7 +375,9 @@ class SchemaShapes:
                 self.diagnostics.unsupported(
                     f"{pointer}/required", f"the property {name!r} is required and not declared"
                 )
-        others = undeclared_properties(schema, pointer, self.diagnostics, is_open="properties" not in schema)
+        others = undeclared_properties(
+            self, schema, pointer, self.diagnostics, is_open="properties" not in schema
+        )
         if others and not self.admits_any:
             self.diagnostics.unsupported(
                 pointer, "this style needs fixed object property names, all declared in `properties`"
@@ -391,7 +387,9 @@ class SchemaShapes:
             name: LocatedSchema(inner, f"{pointer}/properties/{escaped(name)}")
             for name, inner in properties.items()
         }
-        return [ObjectShape(schemas, frozenset(required), others, pointer)]
+        least = self._bound(schema, "minProperties", pointer)
+        most = self._bound(schema, "maxProperties", pointer, is_maximum=True)
+        return [ObjectShape(schemas, frozenset(required), others, least, most, pointer)]
 
     def _array(self, schema: Mapping[str, Any], pointer: str) -> list[ValueShape]:
         prefix = schema.get("prefixItems", [])
@@ -451,43 +449,6 @@ def _share_no_listed_string(some: list[ValueShape], others: list[ValueShape]) ->
         for shapes in (some, others)
     ]
     return not listed[0] & listed[1] and all(isinstance(shape, ListedStrings) for shape in (*some, *others))
-
-
-def _of_types(schemas: Any, types: Any) -> list[Any] | None:
-    """Returns alternatives with the types of the schema around them; None if they are no plain schemas."""
-    outer = [types] if isinstance(types, str) else types
-    if not isinstance(schemas, list) or not isinstance(outer, list):
-        return None
-    narrowed: list[Any] = []
-    for schema in schemas:
-        if not isinstance(schema, Mapping) or schema.keys() & (_WITHOUT_TYPE - {"enum", "const"}):
-            return None
-        own = schema.get("type", outer)
-        own = [own] if isinstance(own, str) else own
-        if not isinstance(own, list):
-            return None
-        common = [kind for kind in own if kind in outer or (kind == "integer" and "number" in outer)]
-        common += ["integer"] * ("integer" in outer and "number" in own and "integer" not in own)
-        narrowed.append({**schema, "type": common} if common else False)
-    return narrowed
-
-
-def _is_of_type(value: Any, kind: str) -> bool:
-    match value:
-        case None:
-            return kind == "null"
-        case bool():
-            return kind == "boolean"
-        case str():
-            return kind == "string"
-        case Mapping():
-            return kind == "object"
-        case list():
-            return kind == "array"
-        case float():
-            return kind == "number" or (kind == "integer" and value.is_integer())
-        case _:
-            return kind in ("number", "integer")
 
 
 def _schema_of(value: Any) -> Any:
