@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import re
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import grammask
@@ -15,7 +18,7 @@ from grammask.tool_styles import style_name, tool_styles
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BYTES = grammask.Vocabulary([bytes([byte]) for byte in range(256)], eos=256, size=257)
@@ -77,6 +80,108 @@ def test_unknown_keywords_name_the_method_and_the_nearest_option(
     method, meant = message.split("{}")
     assert method in str(caught.value)
     assert str(caught.value).endswith(f"did you mean{meant}")
+
+
+MODULES = [
+    grammask,
+    *(getattr(grammask, name) for name in ("streamlining", "templates", "texts", "tools")),
+    *(
+        importlib.import_module(f"grammask.integrations.{name}")
+        for name in ("drafts", "hosts", "opentelemetry")
+    ),
+]
+"""The public modules but those that have the interfaces of other packages."""
+
+EXAMPLES: dict[type, object] = {
+    grammask.CompiledGrammar: Grammar.from_regex("a").compile(BYTES),
+    grammask.Matcher: Grammar.from_regex("a").compile(BYTES).matcher(),
+}
+"""The owners of methods of the extension, which checks the type of the first argument first."""
+
+
+ARGUMENTS: dict[str, object] = {
+    "path": "",
+    "saved": b"",
+    "text": "",
+    "prompt": "",
+    "style": "hermes",
+    "vocabulary": BYTES,
+    "tokens": [],
+    "tools": [],
+    "schema": {},
+    "model": pydantic.RootModel[int],
+    "type": int,
+}
+"""Arguments that are looked at before the keywords, by the name of the parameter."""
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the public functions, classes and methods with options, by name."""
+    for module in MODULES:
+        for name in module.__all__:
+            value = getattr(module, name)
+            if isinstance(value, type) and not issubclass(value, BaseException):
+                bases = [base for base in value.__mro__ if base.__module__.startswith("grammask")]
+                methods = {method for base in bases for method in vars(base) if not method.startswith("_")}
+                owner = EXAMPLES.get(value, value)
+                yield from ((f"{name}.{method}", getattr(owner, method)) for method in methods)
+            if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+                yield name, value
+
+
+def signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the signature of a function with options."""
+    try:
+        found = inspect.signature(function)
+    except (TypeError, ValueError):  # Methods of the interpreter, such as those of tuples.
+        return None
+    has_options = any(
+        parameter.kind is parameter.KEYWORD_ONLY
+        or (parameter.kind in POSITIONAL and parameter.default is not parameter.empty)
+        for parameter in found.parameters.values()
+    )
+    return found if has_options else None
+
+
+WITH_OPTIONS = [
+    (name, function, found)
+    for name, function in public_callables()
+    if (found := signature(function)) is not None
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "found"), WITH_OPTIONS, ids=[name for name, _, _ in WITH_OPTIONS]
+)
+def test_all_public_callables_name_unknown_keywords(
+    name: str, function: Callable[..., Any], found: inspect.Signature
+) -> None:
+    parameters = found.parameters.values()
+    required = [each for each in parameters if each.default is each.empty]
+    given = [ARGUMENTS.get(each.name) for each in required if each.kind in POSITIONAL]
+    keywords = {
+        each.name: ARGUMENTS[each.name]
+        for each in required
+        if each.kind is each.KEYWORD_ONLY and each.name in ARGUMENTS
+    }
+    option = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD][-1]
+    message = f"{name.rpartition('.')[2]}() has no keyword '{option}x'; did you mean '{option}'?"
+    with pytest.raises(TypeError, match=re.escape(message)):
+        function(*given, **keywords, **{f"{option}x": None})
+
+
+def test_the_public_callables_are_found() -> None:
+    names = {name for name, _, _ in WITH_OPTIONS}
+    assert {
+        "Grammar.compile",
+        "CompiledGrammar.matcher",
+        "Matcher.fill_mask",
+        "Limits",
+        "Vocabulary",
+    } <= names
+    assert len(names) > 60
 
 
 def add(a: int, b: int = 3) -> int:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 __all__ = [
-    "UnknownKeywordError",
     "check_counts",
     "check_flag",
     "check_mapping",
@@ -22,30 +21,6 @@ __all__ = [
 
 MAX_COUNT = (1 << 32) - 1
 """Maximum of counts, which the engine stores in 32 bits."""
-
-
-class UnknownKeywordError(TypeError):
-    """A keyword that a function does not have.
-
-    Attributes:
-        name: The keyword.
-        known: The keywords of the function.
-    """
-
-    def __init__(self, name: str, known: Collection[str], function: str | None = None) -> None:
-        """Makes the error of a function, or of one that is not known yet."""
-        import difflib  # Only for messages.
-
-        near = difflib.get_close_matches(name, known, n=1)
-        advice = f"did you mean {near[0]!r}?" if near else f"the keywords are {', '.join(known)}"
-        owner = "there is" if function is None else f"{function}() has"
-        super().__init__(f"{owner} no keyword {name!r}; {advice}")
-        self.name = name
-        self.known = known
-
-    def of_function(self, function: str, known: Collection[str]) -> UnknownKeywordError:
-        """Returns the error with the name of the function, and further keywords that it has."""
-        return UnknownKeywordError(self.name, tuple(dict.fromkeys((*known, *self.known))), function)
 
 
 def check_type(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from grammask._grammask import MemoryAccount
 from grammask.arguments import check_type
+from grammask.named_keywords import named_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -55,6 +56,7 @@ class _Entry:
         vocabulary.keys.add(key)
 
 
+@named_keywords
 class CompileCache:
     """A cache of compiled grammars, keyed by the source of the grammar, the vocabulary object, and the options.
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from grammask.named_keywords import named_keywords
+
 __all__ = ["Diagnostic"]
 
 
+@named_keywords
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One error or warning about a grammar.

@@ -13,6 +13,7 @@ from grammask.composition import Part
 from grammask.grammar_algebra import GrammarAlgebra
 from grammask.grammar_readers import GrammarReaders
 from grammask.learned_masks import DEFAULT_MAX_BYTES, masks_along, write_whole
+from grammask.named_keywords import named_keywords
 from grammask.request_limits import request
 from grammask.sources import SourceKey, source_digest
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from grammask.sources import EngineGrammar, Source
 
 
+@named_keywords
 class Grammar(GrammarAlgebra, GrammarReaders):
     """A language of texts. Made by a ``from_*`` method; immutable and picklable.
 

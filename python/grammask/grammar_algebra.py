@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from grammask import composition
 from grammask.arguments import listed
+from grammask.named_keywords import named_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammarAlgebra"]
 
 
+@named_keywords
 class GrammarAlgebra:
     """The operations that combine grammars into a grammar. They build nothing before the grammar is used."""
 

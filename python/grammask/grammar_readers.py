@@ -14,6 +14,7 @@ from grammask._grammask import Limits, Vocabulary
 from grammask.arguments import check_flag, check_mapping, check_type, listed_texts
 from grammask.composition import Part
 from grammask.grammar_texts import decoded, grammar_text
+from grammask.named_keywords import named_keywords
 from grammask.request_limits import request
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammarReaders"]
 
 
+@named_keywords
 class GrammarReaders:
     """The methods that read a grammar.
 

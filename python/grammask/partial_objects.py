@@ -15,6 +15,7 @@ import types
 import typing
 from typing import Any
 
+from grammask.named_keywords import named_keywords
 from grammask.partial_dataclasses import partial_dataclass
 from grammask.utf8 import encoded
 
@@ -293,6 +294,7 @@ def _refuse_constant(name: str) -> typing.NoReturn:
     raise ValueError(name)
 
 
+@named_keywords
 def partial_json(text: str | bytes, tp: Any = None, *, default: Any = None) -> Any:
     """Returns the value of an incomplete JSON text, as an object of a type if one is given.
 

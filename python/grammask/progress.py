@@ -5,10 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from grammask.named_keywords import named_keywords
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
+@named_keywords
 @contextmanager
 def progress_bar(description: str = "Making masks") -> Iterator[Callable[[int, int], None]]:
     """Draw a progress bar on the terminal's standard error while the block runs.

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from grammask.named_keywords import named_keywords
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
@@ -79,6 +81,7 @@ class TraceStep:
         }
 
 
+@named_keywords
 @dataclass
 class Trace:
     """The steps of one text. Not thread-safe.

@@ -8,13 +8,14 @@ use grammask::{Matcher, RowError, batch};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pycell::PyBorrowError;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 
 use crate::counts::{OfArgument, integers, optional_count, optional_rows};
 use crate::errors::row_error;
 use crate::forks::OutsideForks;
 use crate::mask_array;
 use crate::matcher::PyMatcher;
+use crate::unknown_keywords::refuse_keywords;
 
 /// Write the masks of several matchers into rows of one array.
 ///
@@ -32,12 +33,14 @@ use crate::matcher::PyMatcher;
 /// Cost: copies of the rows for cached masks. Each distinct other mask is computed once, without the interpreter lock,
 /// by the thread pool of the process (:func:`set_threads`).
 #[pyfunction]
-#[pyo3(signature = (matchers, mask, rows=None))]
+#[pyo3(signature = (matchers, mask, rows=None, **unknown), text_signature = "(matchers, mask, rows=None)")]
 pub(crate) fn fill_masks(
     matchers: &Bound<'_, PyAny>,
     mask: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = optional_rows)] rows: Option<Vec<usize>>,
+    unknown: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
+    refuse_keywords("fill_masks", &["rows"], unknown)?;
     let py = mask.py();
     // Fast path for batches of one, which are the common case on a server without load.
     if rows.is_none()
@@ -100,13 +103,15 @@ impl PyBatchStep {
 ///
 /// Cost: that of :meth:`Matcher.accept` for each matcher, and of :func:`fill_masks`.
 #[pyfunction]
-#[pyo3(signature = (matchers, tokens, mask, rows=None))]
+#[pyo3(signature = (matchers, tokens, mask, rows=None, **unknown), text_signature = "(matchers, tokens, mask, rows=None)")]
 pub(crate) fn step_batch(
     matchers: &Bound<'_, PyAny>,
     tokens: &Bound<'_, PyAny>,
     mask: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = optional_rows)] rows: Option<Vec<usize>>,
+    unknown: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyBatchStep> {
+    refuse_keywords("step_batch", &["rows"], unknown)?;
     let py = mask.py();
     let matchers: Vec<Bound<'_, PyMatcher>> = matchers.extract().of_argument(py, "matchers")?;
     let rows = rows_of(matchers.len(), rows)?;
@@ -185,8 +190,12 @@ fn in_use(_: PyBorrowError) -> PyErr {
 /// Raises:
 ///     ValueError: The number is less than 1.
 #[pyfunction]
-#[pyo3(signature = (count=None))]
-pub(crate) fn set_threads(#[pyo3(from_py_with = optional_count)] count: Option<usize>) -> PyResult<()> {
+#[pyo3(signature = (count=None, **unknown), text_signature = "(count=None)")]
+pub(crate) fn set_threads(
+    #[pyo3(from_py_with = optional_count)] count: Option<usize>,
+    unknown: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    refuse_keywords("set_threads", &["count"], unknown)?;
     let too_few = || PyValueError::new_err("masks are made by at least one thread");
     let count = count.map(|count| NonZeroUsize::new(count).ok_or_else(too_few)).transpose()?;
     batch::set_threads(count);

@@ -22,6 +22,7 @@ use crate::forks::OutsideForks;
 use crate::limits::{PyLimits, or_default};
 use crate::matcher::PyMatcher;
 use crate::text_argument::{self, TextArgument};
+use crate::unknown_keywords::refuse_keywords;
 use crate::vocabulary::PyVocabulary;
 
 /// [`PyCompiledGrammar::precompute`] reports progress once per this number of callbacks of the core.
@@ -82,12 +83,14 @@ impl PyCompiledGrammar {
     ///
     /// Raises:
     ///     BudgetTooSmall, GrammarSemanticError, LimitExceeded: As for :attr:`Matcher.budget`.
-    #[pyo3(signature = (max_tokens=None))]
+    #[pyo3(signature = (max_tokens=None, **unknown), text_signature = "($self, max_tokens=None)")]
     fn matcher(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = budget)] max_tokens: Option<u32>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyMatcher> {
+        refuse_keywords("CompiledGrammar.matcher", &["max_tokens"], unknown)?;
         let mut matcher = PyMatcher::new(self.compiled.matcher());
         if max_tokens.is_some() {
             matcher.limit(py, max_tokens)?;
@@ -172,13 +175,15 @@ impl PyCompiledGrammar {
     ///     LimitExceeded: A limit was exceeded.
     ///
     /// Cost: the text is read twice; under a schema, the schema is parsed too.
-    #[pyo3(signature = (text, *, strip=false))]
+    #[pyo3(signature = (text, *, strip=false, **unknown), text_signature = "($self, text, *, strip=False)")]
     fn explain_text(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = text_argument::text)] text: TextArgument,
         strip: bool,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyTextExplanation> {
+        refuse_keywords("CompiledGrammar.explain_text", &["strip"], unknown)?;
         let is_space = |byte: &&u8| strip && matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         let end = text.len() - text.iter().rev().take_while(is_space).count();
         let begin = text[..end].iter().take_while(is_space).count();
@@ -213,7 +218,7 @@ impl PyCompiledGrammar {
     /// Raises:
     ///     LimitExceeded: A limit was exceeded; the caches keep the results so far.
     ///     ValueError: ``seconds`` is negative or not a number.
-    #[pyo3(signature = (max_sets=None, progress=None, *, seconds=None, until_first_token=false))]
+    #[pyo3(signature = (max_sets=None, progress=None, *, seconds=None, until_first_token=false, **unknown), text_signature = "($self, max_sets=None, progress=None, *, seconds=None, until_first_token=False)")]
     fn precompute(
         &self,
         py: Python<'_>,
@@ -221,7 +226,13 @@ impl PyCompiledGrammar {
         progress: Option<Py<PyAny>>,
         seconds: Option<f64>,
         until_first_token: bool,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<usize> {
+        refuse_keywords(
+            "CompiledGrammar.precompute",
+            &["max_sets", "progress", "seconds", "until_first_token"],
+            unknown,
+        )?;
         let time = seconds.map(Duration::try_from_secs_f64).transpose();
         let time = time.map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
         if let Some(progress) = progress.as_ref().map(|progress| progress.bind(py))
@@ -271,12 +282,14 @@ impl PyCompiledGrammar {
     }
 
     /// Return the bytes that :meth:`save` writes. Takes the same arguments, and raises the same exceptions.
-    #[pyo3(signature = (texts=None, *, max_bytes=None))]
+    #[pyo3(signature = (texts=None, *, max_bytes=None, **unknown), text_signature = "($self, texts=None, *, max_bytes=None)")]
     fn to_bytes<'py>(
         slf: &Bound<'py, Self>,
         texts: Option<Bound<'py, PyAny>>,
         #[pyo3(from_py_with = optional_count)] max_bytes: Option<usize>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        refuse_keywords("CompiledGrammar.to_bytes", &["texts", "max_bytes"], unknown)?;
         let py = slf.py();
         let identity = PyBytes::new(py, &slf.get().identity(py)?);
         let options = PyDict::new(py);
@@ -291,13 +304,15 @@ impl PyCompiledGrammar {
 
     /// Load the bytes that :meth:`to_bytes` returned. Raises the same exceptions as :meth:`load`.
     #[staticmethod]
-    #[pyo3(signature = (saved, vocabulary, limits=None))]
+    #[pyo3(signature = (saved, vocabulary, limits=None, **unknown), text_signature = "(saved, vocabulary, limits=None)")]
     fn from_bytes<'py>(
         py: Python<'py>,
         saved: &[u8],
         vocabulary: &Bound<'py, PyVocabulary>,
         limits: Option<&Bound<'py, PyLimits>>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Bound<'py, Self>> {
+        refuse_keywords("CompiledGrammar.from_bytes", &["limits"], unknown)?;
         let shared = vocabulary.get().shared();
         let origin = py.outside_forks(|| mask_origin(saved, &shared));
         let MaskOrigin { identity, end } = origin.map_err(|error| grammar_error(py, &error))?;
@@ -345,14 +360,16 @@ impl PyCompiledGrammar {
     /// Raises:
     ///     OSError: The file cannot be written.
     ///     LimitExceeded: A limit was exceeded.
-    #[pyo3(signature = (path, texts=None, *, max_bytes=None))]
+    #[pyo3(signature = (path, texts=None, *, max_bytes=None, **unknown), text_signature = "($self, path, texts=None, *, max_bytes=None)")]
     fn save<'py>(
         slf: &Bound<'py, Self>,
         path: PathBuf,
         texts: Option<Bound<'py, PyAny>>,
         #[pyo3(from_py_with = optional_count)] max_bytes: Option<usize>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let bytes = Self::to_bytes(slf, texts, max_bytes)?;
+        refuse_keywords("CompiledGrammar.save", &["texts", "max_bytes"], unknown)?;
+        let bytes = Self::to_bytes(slf, texts, max_bytes, None)?;
         let bytes = bytes.as_bytes();
         slf.py().outside_forks(|| write_whole(&path, bytes)).map_err(|error| file_error(error, &path))
     }
@@ -374,15 +391,17 @@ impl PyCompiledGrammar {
     ///     GrammarSemanticError: The grammar was saved for another vocabulary (code ``other-vocabulary``).
     ///     LimitExceeded: A limit was exceeded.
     #[staticmethod]
-    #[pyo3(signature = (path, vocabulary, limits=None))]
+    #[pyo3(signature = (path, vocabulary, limits=None, **unknown), text_signature = "(path, vocabulary, limits=None)")]
     fn load<'py>(
         py: Python<'py>,
         path: PathBuf,
         vocabulary: &Bound<'py, PyVocabulary>,
         limits: Option<&Bound<'py, PyLimits>>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Bound<'py, Self>> {
+        refuse_keywords("CompiledGrammar.load", &["limits"], unknown)?;
         let saved = py.detach(|| fs::read(&path)).map_err(|error| file_error(error, &path))?;
-        Self::from_bytes(py, &saved, vocabulary, limits)
+        Self::from_bytes(py, &saved, vocabulary, limits, None)
     }
 
     /// Return the masks that are cached for the states along texts, for :meth:`add_masks`.

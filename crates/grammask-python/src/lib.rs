@@ -37,6 +37,7 @@ mod matcher;
 mod memory_account;
 mod options;
 mod text_argument;
+mod unknown_keywords;
 mod vocabulary;
 
 use pyo3::prelude::*;

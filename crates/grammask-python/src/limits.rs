@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::counts::optional_count;
 use crate::errors::grammar_error;
+use crate::unknown_keywords::refuse_keywords;
 
 /// Limits for one grammar, from its source to its masks. Immutable; compared by value; can be pickled.
 ///
@@ -24,10 +25,7 @@ pub(crate) struct PyLimits {
 #[pymethods]
 impl PyLimits {
     #[new]
-    #[pyo3(signature = (
-        *, grammar_bytes=None, grammar_size=None, automaton_states=None, set_items=None, bound_bytes=None,
-        memory_bytes=None, seconds=None
-    ))]
+    #[pyo3(signature = (*, grammar_bytes=None, grammar_size=None, automaton_states=None, set_items=None, bound_bytes=None, memory_bytes=None, seconds=None, **unknown), text_signature = "(*, grammar_bytes=None, grammar_size=None, automaton_states=None, set_items=None, bound_bytes=None, memory_bytes=None, seconds=None)")]
     fn new(
         #[pyo3(from_py_with = optional_count)] grammar_bytes: Option<usize>,
         #[pyo3(from_py_with = optional_count)] grammar_size: Option<usize>,
@@ -36,7 +34,21 @@ impl PyLimits {
         #[pyo3(from_py_with = optional_count)] bound_bytes: Option<usize>,
         #[pyo3(from_py_with = optional_count)] memory_bytes: Option<usize>,
         seconds: Option<f64>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        refuse_keywords(
+            "Limits",
+            &[
+                "grammar_bytes",
+                "grammar_size",
+                "automaton_states",
+                "set_items",
+                "bound_bytes",
+                "memory_bytes",
+                "seconds",
+            ],
+            unknown,
+        )?;
         let mut limits = Limits::default();
         let fields = [
             (&mut limits.grammar_bytes, grammar_bytes),

@@ -8,7 +8,7 @@ use grammask::{DraftTree, Effort, Matcher, TokenizeError};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::allocator::PurgeOnDrop;
 use crate::budget::{PyCompletion, budget, budget_error};
@@ -18,6 +18,7 @@ use crate::explanation::{PyExpectation, PyExplanation, PyTextExplanation};
 use crate::forks::OutsideForks;
 use crate::mask_array;
 use crate::text_argument::{self, TextArgument, is_text};
+use crate::unknown_keywords::refuse_keywords;
 use crate::vocabulary::PyVocabulary;
 
 /// The state of one text under a :class:`CompiledGrammar`.
@@ -90,8 +91,13 @@ impl PyMatcher {
     ///
     /// Raises:
     ///     ValueError: There are fewer steps.
-    #[pyo3(signature = (count=1))]
-    fn rollback(&mut self, #[pyo3(from_py_with = count)] count: usize) -> PyResult<()> {
+    #[pyo3(signature = (count=1, **unknown), text_signature = "($self, count=1)")]
+    fn rollback(
+        &mut self,
+        #[pyo3(from_py_with = count)] count: usize,
+        unknown: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        refuse_keywords("Matcher.rollback", &["count"], unknown)?;
         if self.matcher.rollback(count) {
             return Ok(());
         }
@@ -131,8 +137,14 @@ impl PyMatcher {
     ///
     /// Cost: for a cached mask a copy of the row, under the interpreter lock. Other masks are computed without the
     /// lock.
-    #[pyo3(signature = (mask, row=0))]
-    fn fill_mask(&self, mask: &Bound<'_, PyAny>, #[pyo3(from_py_with = row)] row: usize) -> PyResult<()> {
+    #[pyo3(signature = (mask, row=0, **unknown), text_signature = "($self, mask, row=0)")]
+    fn fill_mask(
+        &self,
+        mask: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = row)] row: usize,
+        unknown: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        refuse_keywords("Matcher.fill_mask", &["row"], unknown)?;
         match self.matcher.lookup_mask() {
             Some(known) => mask_array::write_row(mask, row, known),
             None => {
@@ -163,17 +175,19 @@ impl PyMatcher {
     ///
     /// Cost: that of both methods, less the overhead of a call, which exceeds all else when the caches of the CPU are
     /// cold.
-    #[pyo3(signature = (token, mask, row=0))]
+    #[pyo3(signature = (token, mask, row=0, **unknown), text_signature = "($self, token, mask, row=0)")]
     fn step(
         &mut self,
         token: &Bound<'_, PyAny>,
         mask: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = row)] row: usize,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<bool> {
+        refuse_keywords("Matcher.step", &["row"], unknown)?;
         if !self.accept(token.py(), token)? {
             return Ok(false);
         }
-        match self.fill_mask(mask, row) {
+        match self.fill_mask(mask, row, None) {
             Ok(()) => Ok(true),
             Err(error) => {
                 self.matcher.rollback(1);
@@ -211,14 +225,16 @@ impl PyMatcher {
     /// Raises:
     ///     DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the position in the draft as ``row``; nothing is written.
     ///     ValueError: The vocabulary has no such id, or there are too few rows.
-    #[pyo3(signature = (tokens, mask, first_row=0))]
+    #[pyo3(signature = (tokens, mask, first_row=0, **unknown), text_signature = "($self, tokens, mask, first_row=0)")]
     fn draft_masks(
         &self,
         py: Python<'_>,
         tokens: &Bound<'_, PyAny>,
         mask: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = row)] first_row: usize,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<usize> {
+        refuse_keywords("Matcher.draft_masks", &["first_row"], unknown)?;
         let tokens = self.tokens_of(tokens)?;
         check_rows(mask, first_row, tokens.len() + 1)?;
         let masks =
@@ -246,7 +262,7 @@ impl PyMatcher {
     /// Raises:
     ///     DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the node as ``row``; nothing is written.
     ///     ValueError: The links are not a tree, the vocabulary has no such id, or there are too few rows.
-    #[pyo3(signature = (tokens, retrieve_next_token, retrieve_next_sibling, mask, first_row=0))]
+    #[pyo3(signature = (tokens, retrieve_next_token, retrieve_next_sibling, mask, first_row=0, **unknown), text_signature = "($self, tokens, retrieve_next_token, retrieve_next_sibling, mask, first_row=0)")]
     fn draft_tree_masks<'py>(
         &self,
         py: Python<'py>,
@@ -255,7 +271,9 @@ impl PyMatcher {
         retrieve_next_sibling: &Bound<'py, PyAny>,
         mask: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = row)] first_row: usize,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        refuse_keywords("Matcher.draft_tree_masks", &["first_row"], unknown)?;
         // The ids of the root, which has been accepted, and of padding, which no link refers to, are not checked.
         let tokens = integers(tokens).of_argument(py, "tokens")?;
         let no_token = TokenId(u32::MAX);
@@ -393,12 +411,14 @@ impl PyMatcher {
     /// extend beyond it.
     ///
     /// Cost: one lookup per byte in memoised states.
-    #[pyo3(signature = (limit=4096))]
+    #[pyo3(signature = (limit=4096, **unknown), text_signature = "($self, limit=4096)")]
     fn forced_bytes<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = count)] limit: usize,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        refuse_keywords("Matcher.forced_bytes", &["limit"], unknown)?;
         let forced = self.matcher.forced_bytes(limit).map_err(|error| grammar_error(py, &error))?;
         Ok(PyBytes::new(py, &forced))
     }
@@ -415,13 +435,15 @@ impl PyMatcher {
     ///
     /// Raises:
     ///     LimitExceeded: A limit was exceeded.
-    #[pyo3(signature = (encode=None, *, limit=256))]
+    #[pyo3(signature = (encode=None, *, limit=256, **unknown), text_signature = "($self, encode=None, *, limit=256)")]
     fn forced_tokens(
         &self,
         py: Python<'_>,
         encode: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = count)] limit: usize,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Vec<u32>> {
+        refuse_keywords("Matcher.forced_tokens", &["encode", "limit"], unknown)?;
         let forced = match encode {
             None => py
                 .outside_forks(|| self.matcher.forced_tokens(limit))

@@ -15,6 +15,7 @@ use crate::errors::{coded_vocabulary_error, vocabulary_error};
 use crate::files::{file_error, write_whole};
 use crate::forks::OutsideForks;
 use crate::mapped_file::map_file;
+use crate::unknown_keywords::refuse_keywords;
 
 /// The tokens of a model: their bytes, the special tokens, and the end tokens.
 ///
@@ -30,14 +31,16 @@ pub(crate) struct PyVocabulary {
 #[pymethods]
 impl PyVocabulary {
     #[new]
-    #[pyo3(signature = (tokens, *, special=None, eos=None, size=None))]
+    #[pyo3(signature = (tokens, *, special=None, eos=None, size=None, **unknown), text_signature = "(tokens, *, special=None, eos=None, size=None)")]
     fn new(
         py: Python<'_>,
         tokens: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyMapping>>,
         eos: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_count)] size: Option<usize>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        refuse_keywords("Vocabulary", &["special", "eos", "size"], unknown)?;
         if let Ok(other) = tokens.cast::<Self>() {
             if special.is_some() || eos.is_some() || size.is_some() {
                 return Err(PyTypeError::new_err("a copy of a vocabulary has no other options"));

@@ -13,6 +13,7 @@ import anywidget
 import traitlets
 
 from grammask.integrations.serving.row_tracking import check_compiled
+from grammask.named_keywords import named_keywords
 from grammask.notebooks import matcher_html
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ _STYLE = """
 """
 
 
+@named_keywords
 class MatcherView(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
     """A view of the texts of a compiled grammar. ``text`` may be set from Python too; ``html`` is the result.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammask.errors import LimitExceeded
+from grammask.named_keywords import named_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ SHORTEST_CONTEXT = 2
 """Minimum number of last tokens that are compared with earlier text."""
 
 
+@named_keywords
 class Drafter:
     """Proposes drafts for one text at a time.
 

@@ -8,6 +8,7 @@ from exllamav2.generator.filters.base import ExLlamaV2Filter
 
 from grammask.integrations.serving.row_tracking import check_compiled
 from grammask.masks import apply_mask
+from grammask.named_keywords import named_keywords
 from grammask.preparation import prepare
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammarFilter"]
 
 
+@named_keywords
 class GrammarFilter(ExLlamaV2Filter):  # type: ignore[misc, unused-ignore]
     """Restricts a generator to tokens with which the output remains a viable prefix of a grammar.
 

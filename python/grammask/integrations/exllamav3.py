@@ -8,6 +8,7 @@ import torch
 from exllamav3.generator.filter.filter import Filter
 
 from grammask.integrations.serving.row_tracking import check_compiled
+from grammask.named_keywords import named_keywords
 from grammask.preparation import prepare
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammarFilter"]
 
 
+@named_keywords
 class GrammarFilter(Filter):  # type: ignore[misc, unused-ignore]
     """Restricts a job to tokens with which its output remains a viable prefix of a grammar.
 

@@ -16,6 +16,7 @@ from grammask.grammar import Grammar
 from grammask.integrations import sglang_plugin, vllm_plugin
 from grammask.integrations.serving.interfaces import UnexpectedInterface, check_attributes
 from grammask.masks import allocate_mask
+from grammask.named_keywords import named_keywords
 from grammask.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["HOSTS", "Finding", "Host", "engine_findings"]
 
 
+@named_keywords
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One result of an examination.
@@ -41,6 +43,7 @@ class Finding:
     is_problem: bool = False
 
 
+@named_keywords
 @dataclass(frozen=True, slots=True)
 class Host:
     """A tool that grammask works in.

@@ -16,6 +16,7 @@ from grammask.errors import GrammarError
 from grammask.integrations.drafts import MAX_FORCED, Drafter
 from grammask.integrations.serving.row_tracking import TrackedRow, check_budget
 from grammask.masks import apply_mask
+from grammask.named_keywords import named_keywords
 from grammask.preparation import prepare
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammarDraftModel", "GrammarLogitsProcessor"]
 
 
+@named_keywords
 class GrammarLogitsProcessor:
     """Restricts a ``llama_cpp.Llama`` to tokens with which the output remains a viable prefix of a grammar.
 
@@ -175,6 +177,7 @@ class _Criteria(list[Any]):
         return any(criterion(input_ids, logits) for criterion in self)
 
 
+@named_keywords
 class GrammarDraftModel:
     """Drafts from the grammar as the draft model of a ``llama_cpp.Llama``, which verifies them in one pass each.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from grammask.integrations.serving.row_tracking import TrackedBatch, check_budget, grammars_of
 from grammask.masks import allocate_mask, apply_mask, fill_masks
+from grammask.named_keywords import named_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ConstrainedGenerator"]
 
 
+@named_keywords
 class ConstrainedGenerator:
     """Steps an ``onnxruntime_genai.Generator`` so that each row remains a viable prefix of its grammar.
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from grammask.named_keywords import named_keywords
+
 if TYPE_CHECKING:
     from grammask.trace import Trace, TraceStep
 
 __all__ = ["record_spans"]
 
 
+@named_keywords
 def record_spans(trace: Trace, *, tracer: Any = None, name: str = "grammask.text") -> None:
     """Records a trace as spans. The spans of tokens begin when their masks were requested.
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from grammask.integrations.serving.request_matcher import RequestMatcher
 from grammask.masks import allocate_mask, apply_mask
+from grammask.named_keywords import named_keywords
 from grammask.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammarLogitsProcessor", "VocabularyFile", "approve_pickles"]
 
 
+@named_keywords
 @dataclass(frozen=True)
 class VocabularyFile:
     """The file of a model's vocabulary, which is read once per process.

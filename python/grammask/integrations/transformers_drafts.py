@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from grammask.integrations.drafts import MAX_FORCED, Drafter
+from grammask.named_keywords import named_keywords
 
 if TYPE_CHECKING:
     from grammask.integrations.transformers import GrammarLogitsProcessor
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammarDrafts"]
 
 
+@named_keywords
 class GrammarDrafts:
     """Lets ``generate`` verify drafts from the grammar of a processor, one text at a time.
 

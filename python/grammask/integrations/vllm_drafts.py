@@ -18,6 +18,7 @@ import numpy as np
 
 from grammask.errors import GrammarError
 from grammask.integrations.drafts import Drafter
+from grammask.named_keywords import named_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,6 +142,7 @@ class _Row:
         return self.length < len(ids) and np.array_equal(ids[: len(self.ids)], self.ids)
 
 
+@named_keywords
 class GrammarProposer:
     """Proposes forced tokens and repetitions; see :class:`grammask.integrations.drafts.Drafter`.
 

@@ -13,6 +13,7 @@ from grammask.arguments import check_type, listed
 from grammask.grammar import Grammar
 from grammask.language_models import LanguageModel, open_model
 from grammask.language_models.generation import generate as generate_steps
+from grammask.named_keywords import named_keywords
 from grammask.preparation import prepare
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def generate(
     seed: int = 0,
     **options: Unpack[SchemaKeywords],
 ) -> Any: ...
+@named_keywords
 def generate(
     model: Any,
     prompt: str | Sequence[Message],

@@ -23,6 +23,7 @@ from grammask._grammask import (
     threads,
 )
 from grammask.arguments import listed
+from grammask.named_keywords import named_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,6 +113,7 @@ class _Effects(NamedTuple):
                 target[: len(values)] = sys.modules["torch"].as_tensor(values, device=target.device)
 
 
+@named_keywords
 def apply_mask(
     logits: Any,
     mask: Any,

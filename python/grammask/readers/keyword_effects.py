@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from grammask import _grammask
+from grammask.named_keywords import named_keywords
 from grammask.readers.json_schema import json_schema_source
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class KeywordEffect(NamedTuple):
     message: str | None
 
 
+@named_keywords
 def keyword_effects(
     schema: Schema, *, options: SchemaOptions | None = None, **keywords: Unpack[SchemaKeywords]
 ) -> list[KeywordEffect]:

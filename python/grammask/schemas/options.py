@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from grammask import _grammask
-from grammask.arguments import UnknownKeywordError, check_type, is_one_of
+from grammask.arguments import check_type, is_one_of
+from grammask.named_keywords import UnknownKeywordError, named_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,6 +85,7 @@ MAX_INDENT = 64
 """The largest ``indent``: the automata of line ends have a state for each space of the deepest level."""
 
 
+@named_keywords
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaOptions:
     """The options of :meth:`grammask.Grammar.from_json_schema`. Immutable; compared by value.

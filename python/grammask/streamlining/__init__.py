@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.lark_grammars.errors import unsupported
+from grammask.named_keywords import named_keywords
 from grammask.streamlining.charts import entries_by_state, entries_by_step
 from grammask.streamlining.drawing import Drawing
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Drawing", "entries_by_state", "entries_by_step", "streamlining_report"]
 
 
+@named_keywords
 def streamlining_report(
     grammar: Grammar, vocabulary: Vocabulary, limits: Limits | None = None
 ) -> StreamliningReport:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from grammask.named_keywords import named_keywords
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -37,6 +39,7 @@ class _Box:
     colour: str
 
 
+@named_keywords
 @dataclass(slots=True)
 class Drawing:
     """Shapes on a white background, in the order of drawing. Lengths are pixels; y increases downwards.

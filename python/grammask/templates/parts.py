@@ -18,6 +18,7 @@ from grammask.arguments import check_type
 from grammask.errors import UnsupportedType
 from grammask.grammar import Grammar
 from grammask.grammar_texts import encoded_literal
+from grammask.named_keywords import named_keywords
 from grammask.partial_objects import partial_json
 from grammask.templates.calendar_dates import date_words
 from grammask.templates.captures import any_keyword, free_text
@@ -38,6 +39,7 @@ MISSING = _Missing.MISSING
 """The value of a part that is not determined yet."""
 
 
+@named_keywords
 class Part(ABC):
     """A part of a template. Immutable, so one object can fill several holes."""
 
@@ -298,6 +300,7 @@ def regex(pattern: str | re.Pattern[str]) -> Part:
     return _of_grammar("regex", Grammar.from_regex(pattern))
 
 
+@named_keywords
 def text(
     stop: str | bytes | Iterable[str | bytes] | None = None,
     *,
@@ -337,6 +340,7 @@ def token(reference: int | str) -> Part:
     return TokenPart(reference)
 
 
+@named_keywords
 def line(*, max_characters: int | None = None) -> Part:
     """Returns a part for text without line ends."""
     return text(excludes=["\n", "\r"], max_characters=max_characters)
@@ -366,11 +370,13 @@ def choice(*options: Any) -> Part:
     return ChoicePart(parts)
 
 
+@named_keywords
 def integer(minimum: int | None = None, maximum: int | None = None) -> Part:
     """Returns a part for an integer in decimal digits, between inclusive bounds."""
     return _number("integer", int, minimum, maximum)
 
 
+@named_keywords
 def number(minimum: float | None = None, maximum: float | None = None) -> Part:
     """Returns a part for a decimal number such as ``-3`` or ``0.25``, between inclusive bounds, as a float."""
     return _number("number", float, minimum, maximum)
@@ -386,6 +392,7 @@ def _number(kind: str, convert: Callable[[bytes], Any], minimum: float | None, m
     return _of_grammar(kind, grammar, convert, _missing)
 
 
+@named_keywords
 def date(minimum: dt.date | None = None, maximum: dt.date | None = None) -> Part:
     """Returns a part for a valid date ``YYYY-MM-DD``, between inclusive bounds."""
     groups = date_words(minimum or dt.date.min, maximum or dt.date.max)
@@ -408,6 +415,7 @@ def substring(source: str) -> Part:
     return _of_grammar("substring", grammar)
 
 
+@named_keywords
 def json_value(schema: Any = None, **options: Unpack[SchemaKeywords]) -> Part:
     """Returns a part for JSON of a schema or a Python type.
 
@@ -448,6 +456,7 @@ def optional(part: Any) -> Part:
     return part_of(part).optional()
 
 
+@named_keywords
 def repeated(part: Any, least: int = 0, most: int | None = None, *, separator: str | bytes = b"") -> Part:
     """Returns a part for ``least`` to ``most`` copies of a part; its argument is as for :func:`part_of`."""
     return part_of(part).repeated(least, most, separator=separator)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from grammask.named_keywords import named_keywords
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -47,6 +49,7 @@ def capture_trees(
     return roots
 
 
+@named_keywords
 class TemplateResult(Mapping[FieldName, Any]):
     """The values of a template's fields, by name or number, in the order of the template.
 

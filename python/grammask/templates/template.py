@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from grammask import _grammask, composition
 from grammask.grammar import Grammar
+from grammask.named_keywords import named_keywords
 from grammask.templates.captures import CaptureBuilder
 from grammask.templates.parts import (
     MISSING,
@@ -64,6 +65,7 @@ class TemplateString(Protocol):
     interpolations: tuple[Interpolation, ...]
 
 
+@named_keywords
 class Template(Part):
     r"""A text with typed holes: a format string, and a part for each hole.
 
@@ -224,6 +226,7 @@ class Template(Part):
         return f"Template({self.text!r})"
 
 
+@named_keywords
 class TemplateStream:
     """A reader of a growing text, made by :meth:`Template.stream`."""
 

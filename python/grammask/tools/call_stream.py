@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grammask.arguments import check_type
+from grammask.named_keywords import named_keywords
 from grammask.partial_match import without_partial_match
 from grammask.tools.definitions import chosen_tools
 from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
@@ -33,6 +34,7 @@ class ReasoningFragment:
     text: str
 
 
+@named_keywords
 @dataclass(frozen=True)
 class CallFragment:
     """The next part of a call.
@@ -75,6 +77,7 @@ def _call_matchers(style: ToolStyle, tools: Sequence[Tool], at: int) -> list[Pie
     return matchers
 
 
+@named_keywords
 class CallStream:
     r"""A reader for a growing output.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from grammask import composition
 from grammask.composition import Part
 from grammask.errors import GrammarError
+from grammask.named_keywords import named_keywords
 from grammask.readers.json_schema import json_schema_part
 from grammask.readers.regex import regex_part
 from grammask.structural_tags.diagnostics import DiagnosticList
@@ -45,6 +46,7 @@ __all__ = ["calls_part"]
 _EMPTY = composition.literal("")
 
 
+@named_keywords
 def calls_part(
     tools: list[Tool],
     choice: Choice,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from grammask.arguments import check_type, is_one_of, listed
+from grammask.named_keywords import named_keywords
 from grammask.schemas.keywords import CONTENT, escaped
 from grammask.schemas.python_types import schema_of
 from grammask.tools.custom_inputs import is_custom
@@ -58,6 +59,7 @@ _ANNOTATIONS = frozenset(
 """Keys of tools that do not constrain the arguments of calls."""
 
 
+@named_keywords
 @dataclass(frozen=True)
 class Tool:
     """A tool that a model can call.
@@ -181,6 +183,7 @@ def _without_code(parameters: Any) -> tuple[Any, dict[str, ContentGrammar]]:
     return {"additionalProperties": False, **parameters, "properties": written}, code
 
 
+@named_keywords
 def chosen_tools(
     tools: Iterable[Any], tool_choice: Any, builtins: Mapping[str, BuiltinTool] | None = None
 ) -> tuple[list[Tool], Choice, bool]:

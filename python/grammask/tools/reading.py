@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grammask.arguments import check_flag, check_type, listed
+from grammask.named_keywords import named_keywords
 from grammask.tools.argument_objects import admits_arguments
 from grammask.tools.call_stream import CallFragment, CallStream, ReasoningFragment
 from grammask.tools.piece_matcher import MatchStatus, PieceMatcher
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Call", "Output", "Result", "read_calls", "read_output", "read_results"]
 
 
+@named_keywords
 @dataclass(frozen=True)
 class Call:
     """A call of a tool.
@@ -53,6 +55,7 @@ class Output:
     calls: tuple[Call, ...]
 
 
+@named_keywords
 @dataclass(frozen=True)
 class Result:
     """The result of a call, as it is shown to the model.
@@ -68,6 +71,7 @@ class Result:
     call_id: str | None = None
 
 
+@named_keywords
 def read_output(
     output: str,
     style: str | Mapping[str, Any] | ToolStyle,
@@ -115,6 +119,7 @@ def read_output(
     )
 
 
+@named_keywords
 def read_calls(
     output: str,
     style: str | Mapping[str, Any],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from grammask.arguments import check_type, listed
+from grammask.named_keywords import named_keywords
 from grammask.structural_tags.parameters.json_style import is_same_json, json_end, json_string
 from grammask.tools.custom_inputs import INPUT, INPUT_SCHEMA
 from grammask.tools.definitions import chosen_tools
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["is_same_output", "write_output", "write_results"]
 
 
+@named_keywords
 def write_output(
     output: Output,
     style: str | Mapping[str, Any],

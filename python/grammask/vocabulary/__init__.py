@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from grammask import _grammask
 from grammask.arguments import check_path, check_type
+from grammask.named_keywords import named_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Vocabulary"]
 
 
+@named_keywords
 class Vocabulary(_grammask.Vocabulary):
     """The tokens of a model: their bytes, the special tokens, and the end tokens.
 
