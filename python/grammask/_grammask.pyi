@@ -26,8 +26,10 @@ __all__ = [
     "Matcher",
     "MemoryAccount",
     "OrderedPattern",
+    "PairMerges",
     "Parse",
     "Parser",
+    "PiecePattern",
     "SchemaOptions",
     "StreamliningReport",
     "TextExplanation",
@@ -619,6 +621,30 @@ class MatchLanguage:
 
     def to_bytes(self) -> bytes:
         """Return the language over UTF-8, as the pattern of an ``"automaton"`` terminal of :class:`LexedGrammar`."""
+
+@final
+class PairMerges:
+    """The merges of a byte-pair encoding: left token, right token and the token of both, in order."""
+
+    def __new__(cls, merges: Sequence[tuple[int, int, int]]) -> Self: ...
+    def apply(self, symbols: Sequence[int]) -> list[int]:
+        """Return the tokens of a piece of text, given as its symbols."""
+
+@final
+class PiecePattern:
+    """An expression that divides texts into pieces, in the syntax of the crate ``fancy-regex``.
+
+    Raises:
+        ValueError: The expression is invalid.
+    """
+
+    def __new__(cls, pattern: str) -> Self: ...
+    def split(self, text: str) -> list[tuple[str, bool]]:
+        """Return the parts of a text in order, each with whether it is a match.
+
+        Raises:
+            ValueError: The expression backtracks too much on the text.
+        """
 
 @final
 class LexedGrammar:

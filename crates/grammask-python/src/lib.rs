@@ -13,6 +13,7 @@ mod allocator;
 mod ambiguity;
 mod batch;
 mod budget;
+mod byte_pairs;
 mod captures;
 mod compiled;
 mod composition;
@@ -52,6 +53,8 @@ mod _grammask {
     use crate::batch::{PyBatchStep, fill_masks, set_threads, step_batch, threads};
     #[pymodule_export]
     use crate::budget::PyCompletion;
+    #[pymodule_export]
+    use crate::byte_pairs::{PyPairMerges, PyPiecePattern};
     #[pymodule_export]
     use crate::captures::{PyParse, PyParser};
     #[pymodule_export]

@@ -47,7 +47,10 @@ pub use sets::{
     TokenSet, TokenSetId, TokenSetRef, ones, words_of,
 };
 pub use summary_cache::{CopyBounds, Repetition, SummaryCache, TerminalSummary};
-pub use tokens::{SavedVocabularyError, TokenId, TokenTexts, TokenTextsBuilder, Vocabulary, VocabularyError};
+pub use tokens::{
+    PairMerge, PairMerges, SavedVocabularyError, TokenId, TokenTexts, TokenTextsBuilder, Vocabulary,
+    VocabularyError,
+};
 pub use trie::{
     ByteGroups, Character, Children, ChildrenByByte, Edge, TokenTrie, TrieColumns, TrieNode, WhichNodes,
 };

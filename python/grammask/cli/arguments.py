@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from grammask import _grammask
 from grammask._grammask import CompiledGrammar, Matcher
 from grammask.cli import completions
 from grammask.cli.completions import OPTION_NAMES
@@ -25,7 +24,6 @@ from grammask.errors import GrammarError, GrammarSyntaxError
 from grammask.grammar import Grammar
 from grammask.lark_grammars import BUNDLED
 from grammask.vocabulary import Vocabulary, file_kinds
-from grammask.vocabulary.tiktoken import END_OF_TEXT
 from grammask.vocabulary.token_table import TokenTable
 
 
@@ -282,8 +280,7 @@ def open_vocabulary(name: str, end_tokens: str | None = None) -> Vocabulary:
         if name in ("o200k", "o200k_base") and eos is None:
             return Vocabulary.default()
         if name in ("o200k", "o200k_base", "cl100k", "cl100k_base"):
-            tokens, special = _grammask.embedded_vocabulary(f"{name.removesuffix('_base')}_base")
-            return Vocabulary(tokens, special=special, eos=END_OF_TEXT if eos is None else eos)
+            return Vocabulary.embedded(f"{name.removesuffix('_base')}_base", eos=eos)
         if name.startswith("hf:"):
             return _with_end_tokens(file_kinds.of_name(name.removeprefix("hf:")), None, eos)
         if not Path(name).exists():

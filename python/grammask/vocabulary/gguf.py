@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import mmap
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
+from grammask.vocabulary.byte_pair_encoder import (
+    GPT_2,
+    BytePairEncoder,
+    byte_level,
+    split_by,
+    unsupported,
+)
 from grammask.vocabulary.token_decoder import BYTE_ALPHABET, BYTE_TOKEN
 from grammask.vocabulary.token_table import MAX_SIZE, TokenTable
 
@@ -45,6 +53,21 @@ BYTE_LEVEL = ("gpt2",)
 PIECES_DESPITE_BYTE_LEVEL = ("gemma4", "granite-embed-multi-311m", "sarvam-moe")
 """Values of ``tokenizer.ggml.pre`` with which tokens of the byte-level tokenizer write a space as U+2581."""
 
+_LLAMA_3 = (
+    r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_PIECES = {
+    **dict.fromkeys(("gpt-2", "phi-2", "jina-es", "jina-de", "mpt", "olmo", "roberta-bpe"), (GPT_2,)),
+    **dict.fromkeys(("smollm", "starcoder", "refact", "command-r", "codeshell"), (r"\p{N}", GPT_2)),
+    **dict.fromkeys(("llama3", "llama-v3", "llama-bpe"), (_LLAMA_3,)),
+    **dict.fromkeys(("qwen2", "stablelm2"), (_LLAMA_3.replace("{1,3}", ""),)),
+}
+"""Values of ``tokenizer.ggml.pre``, and the expressions that divide texts in order, as llama.cpp does."""
+
+_TAKE_WHOLE_PIECES = (b"llama3", b"llama-v3", b"llama-bpe")
+"""Values of ``tokenizer.ggml.pre`` with which a piece that is a token is not merged."""
+
 METASPACE = "▁"
 END_KEYS = ("eos", "eot", "eom")
 
@@ -52,16 +75,51 @@ END_KEYS = ("eos", "eot", "eom")
 def read(path: str | os.PathLike[str]) -> TokenTable:
     """Reads the tokens of a file, with its end tokens of texts, turns and messages."""
     path = Path(path)
+    table = _table(_metadata(path, skip=("merges", "scores")), str(path))
+    return replace(table, encoder=lambda: _encoder(_metadata(path, skip=("scores",)), str(path)))
+
+
+def _metadata(path: Path, *, skip: tuple[str, ...]) -> dict[str, Any]:
     with path.open("rb") as file:
         try:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError:
             raise _damaged(str(path), "it is empty") from None
         with content:
-            metadata = _MetadataReader(content, str(path)).metadata(
-                "tokenizer.ggml.", skip=("merges", "scores")
-            )
-    return _table(metadata, str(path))
+            return _MetadataReader(content, str(path)).metadata("tokenizer.ggml.", skip=skip)
+
+
+def _encoder(metadata: dict[str, Any], source: str) -> BytePairEncoder:
+    """Returns the encoder of a byte-level tokenizer with merges, as llama.cpp encodes.
+
+    Raises:
+        VocabularyError: The tokenizer is another one, or divides texts in a way that is not known.
+    """
+    pre = metadata.get("tokenizer.ggml.pre", b"default")
+    patterns = _PIECES.get(pre.decode("utf-8", "replace")) if isinstance(pre, bytes) else None
+    merges = metadata.get("tokenizer.ggml.merges")
+    if metadata.get("tokenizer.ggml.model") != b"gpt2" or not isinstance(merges, list):
+        raise unsupported(source, "it has no merges")
+    if patterns is None:
+        raise unsupported(source, f"it divides texts as {pre!r}, which is not known")
+    spellings = [spelling.decode("utf-8", "replace") for spelling in metadata["tokenizer.ggml.tokens"]]
+    kinds = metadata.get("tokenizer.ggml.token_type", [NORMAL] * len(spellings))
+    added: dict[str, int | None] = {
+        spelling: id if kind == USER_DEFINED else None
+        for id, (spelling, kind) in enumerate(zip(spellings, kinds, strict=True))
+        if kind in (USER_DEFINED, CONTROL, UNKNOWN) and spelling
+    }
+    pairs = [merge.decode("utf-8", "replace").split(" ", 1) for merge in merges]
+    try:
+        return BytePairEncoder(
+            {spelling: id for id, spelling in enumerate(spellings)},
+            [(left, right) for left, right in pairs],
+            divide=byte_level([split_by(pattern) for pattern in patterns]),
+            added=(added, {}),
+            takes_whole_pieces=pre in _TAKE_WHOLE_PIECES,
+        )
+    except (KeyError, ValueError) as error:
+        raise _damaged(source, f"it has a merge of unknown tokens: {error!r}") from error
 
 
 def _table(metadata: dict[str, Any], source: str) -> TokenTable:

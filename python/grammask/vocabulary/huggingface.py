@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grammask.errors import VocabularyError
-from grammask.vocabulary import decode_check, sentencepiece, slow_tokenizer, tekken
+from grammask.vocabulary import byte_pair_encoder, decode_check, sentencepiece, slow_tokenizer, tekken
 from grammask.vocabulary.token_decoder import token_decoder
 from grammask.vocabulary.token_table import TokenTable, by_id
 
@@ -40,7 +40,24 @@ def read(tokenizer: Tokenizer) -> TokenTable:
         )
     special |= _named_special(tokenizer)
     eos = getattr(tokenizer, "eos_token_id", None)
-    return TokenTable(tokens, special, [] if eos is None else [eos], f"the {source} has no eos_token_id")
+    return TokenTable(
+        tokens,
+        special,
+        [] if eos is None else [eos],
+        f"the {source} has no eos_token_id",
+        lambda: _encoder(backend, source),
+    )
+
+
+def _encoder(backend: Any, source: str) -> byte_pair_encoder.BytePairEncoder:
+    """Returns the encoder of a tokenizer of the library ``tokenizers``.
+
+    Raises:
+        VocabularyError: It is a slow tokenizer of transformers, or no byte-pair encoding that is known.
+    """
+    if not callable(getattr(backend, "to_str", None)):
+        raise byte_pair_encoder.unsupported(source, "it is no tokenizer of the library tokenizers")
+    return byte_pair_encoder.of_document(json.loads(backend.to_str()), source)
 
 
 def _unwrapped(tokenizer: Tokenizer) -> Any:

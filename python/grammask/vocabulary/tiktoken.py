@@ -30,6 +30,9 @@ class Encoding(Protocol):
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """Returns the id of a token."""
 
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Returns the tokens of a text, without special tokens."""
+
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Returns the bytes of a token; KeyError if there is none."""
 
@@ -52,6 +55,7 @@ def read(source: Encoding | str | os.PathLike[str]) -> TokenTable:
         special,
         [special[END_OF_TEXT]] if END_OF_TEXT in special else [],
         f"the encoding has no {END_OF_TEXT}",
+        lambda: source.encode_ordinary,
     )
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from grammask.errors import VocabularyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    Encoder = Callable[[str], Sequence[int]]
 
 MAX_SIZE = 1 << 24
 """Maximum number of ids, as in the engine: bounds the memory that a damaged file can request."""
@@ -29,12 +31,14 @@ class TokenTable:
         special: Names and ids of special tokens.
         eos: Names or ids of end tokens; empty if the tokenizer names none.
         eos_source: The reason why there are no end tokens, for the error message.
+        encoder: Makes the function that encodes texts as the tokenizer does; None if its source has no merges.
     """
 
     tokens: Sequence[bytes | None]
     special: Mapping[str, int]
     eos: Sequence[int | str]
     eos_source: str
+    encoder: Callable[[], Encoder] | None = None
 
     def required_eos(self) -> Sequence[int | str]:
         """Returns the end tokens.

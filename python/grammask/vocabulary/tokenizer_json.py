@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grammask.errors import VocabularyError
+from grammask.vocabulary import byte_pair_encoder
 from grammask.vocabulary.json_file import load, load_if_exists, member, objects, text_member
 from grammask.vocabulary.token_decoder import token_decoder
 from grammask.vocabulary.token_table import TokenTable, by_id
@@ -24,7 +26,10 @@ def read(path: str | os.PathLike[str]) -> TokenTable:
 def of_document(document: dict[str, Any], path: Path) -> TokenTable:
     """Reads the tokens of a parsed file, with the end tokens of the model's configuration in the same folder."""
     reason = f"no generation_config.json or tokenizer_config.json next to {path} names one"
-    return _table(document, str(path), _configured_eos(path), reason)
+    return replace(
+        _table(document, str(path), _configured_eos(path), reason),
+        encoder=lambda: byte_pair_encoder.of_document(load(path.read_bytes(), str(path)), str(path)),
+    )
 
 
 def table(text: str | bytes, source: str, eos: Sequence[int | str], eos_source: str) -> TokenTable:
@@ -33,7 +38,10 @@ def table(text: str | bytes, source: str, eos: Sequence[int | str], eos_source: 
     Raises:
         VocabularyError: The text is damaged, or its tokens cannot be mapped to bytes.
     """
-    return _table(load(text, source), source, eos, eos_source)
+    return replace(
+        _table(load(text, source), source, eos, eos_source),
+        encoder=lambda: byte_pair_encoder.of_document(load(text, source), source),
+    )
 
 
 def _table(document: dict[str, Any], source: str, eos: Sequence[int | str], eos_source: str) -> TokenTable:
