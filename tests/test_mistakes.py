@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import grammask
 import pydantic
@@ -320,3 +320,20 @@ def test_integers_of_types_end_as_those_of_schemas_do(digits: int) -> None:
     bounded = pydantic.TypeAdapter(pydantic.conint(ge=0, le=10**29))
     assert Grammar.from_type(pydantic.conint(ge=0, le=10**29)).compile(BYTES).is_valid(number)
     assert bounded.validate_json(number) == int(number)
+
+
+class TypedKeys(pydantic.RootModel[dict[int, int]]):
+    pass
+
+
+@pytest.mark.parametrize("digits", [20, 21])
+def test_integers_in_names_end_as_other_integers_do(digits: int) -> None:
+    text = b'{"-%s":1}' % (b"1" * digits)
+    bounded = pydantic.conint(ge=-(10**20) * 2)
+    for tp in (dict[int, int], TypedKeys, Annotated[dict[int, int], pydantic.Field(min_length=1)]):
+        assert Grammar.from_type(tp).compile(BYTES).is_valid(text) == (digits == 20)
+        assert Grammar.from_type(tp, numbers="any").compile(BYTES).is_valid(text)
+        options = grammask.SchemaOptions(numbers="any")
+        assert Grammar.from_type(tp, options=options).compile(BYTES).is_valid(text)
+    assert Grammar.from_pydantic(TypedKeys).compile(BYTES).is_valid(text) == (digits == 20)
+    assert Grammar.from_type(dict[bounded, int]).compile(BYTES).is_valid(text)  # type: ignore[valid-type]

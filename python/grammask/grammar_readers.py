@@ -565,8 +565,12 @@ class GrammarReaders:
                 cannot be enforced, such as validators written in Python.
         """
         from grammask.schemas import python_types
+        from grammask.schemas.options import numbers_option
 
-        return cls.from_json_schema(python_types.validated_schema(model), options=options, **keywords)
+        numbers = numbers_option(options, keywords)
+        return cls.from_json_schema(
+            python_types.validated_schema(model, numbers=numbers), options=options, **keywords
+        )
 
     @classmethod
     @request
@@ -600,5 +604,7 @@ class GrammarReaders:
             GrammarError: As of :meth:`from_json_schema`.
         """
         from grammask.schemas import python_types
+        from grammask.schemas.options import numbers_option
 
-        return cls.from_json_schema(python_types.schema_of(tp), options=options, **keywords)
+        numbers = numbers_option(options, keywords)
+        return cls.from_json_schema(python_types.schema_of(tp, numbers=numbers), options=options, **keywords)

@@ -100,8 +100,9 @@ _UNHASHABLE = {
 class CoreSchemaReader:
     """Reads core schemas and adds the definitions of their named types."""
 
-    def __init__(self, definitions: Definitions) -> None:
+    def __init__(self, definitions: Definitions, max_key_digits: int) -> None:
         self._definitions = definitions
+        self._max_key_digits = max_key_digits
         self._nodes: dict[str, _Node] = {}
 
     def schema(self, node: _Node, path: str, config: dict[str, Any] | None = None) -> _Schema:
@@ -361,7 +362,7 @@ class CoreSchemaReader:
             schema = self._anonymous(node, path, config)
             if schema.get("type") == "string":
                 return schema
-        return key_schema(node, config, path)
+        return key_schema(node, config, path, self._max_key_digits)
 
     def _model(self, node: _Node, path: str, config: dict[str, Any]) -> _Schema:
         del config

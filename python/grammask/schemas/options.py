@@ -52,6 +52,7 @@ __all__ = [
     "ContentKeywords",
     "SchemaOptions",
     "check_schema_keywords",
+    "numbers_option",
     "with_keywords",
 ]
 
@@ -241,6 +242,12 @@ def check_schema_keywords(keywords: Iterable[str]) -> None:
     for name in keywords:
         if name not in _FIELDS and name != "limits":
             raise UnknownKeywordError(name, [*_FIELDS, "limits"])
+
+
+def numbers_option(options: SchemaOptions | None, keywords: Mapping[str, Any]) -> Numbers:
+    """Returns the option ``numbers`` of options with some fields replaced, which are not checked."""
+    numbers: Numbers = keywords.get("numbers", getattr(options, "numbers", _DEFAULT.numbers))
+    return numbers
 
 
 def with_keywords(options: SchemaOptions | None, keywords: Any) -> SchemaOptions:

@@ -21,7 +21,7 @@ import pathlib
 import types
 import typing
 import uuid
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from grammask.errors import UnsupportedType
 from grammask.schemas import constraints
@@ -44,8 +44,19 @@ from grammask.schemas.containers import (
 from grammask.schemas.core_schemas import CoreSchemaReader
 from grammask.schemas.definitions import Definitions
 from grammask.schemas.record_classes import DeclaredMember, RecordClass, record_class
-from grammask.schemas.scalar_values import enumeration, key_schema, matching, scalar, unenforceable
+from grammask.schemas.scalar_values import (
+    MAX_INTEGER_DIGITS,
+    NATURAL_INTEGER_DIGITS,
+    enumeration,
+    key_schema,
+    matching,
+    scalar,
+    unenforceable,
+)
 from grammask.schemas.text_forms import addresses
+
+if TYPE_CHECKING:
+    from grammask.schemas.options import Numbers
 
 __all__ = ["model_schema", "schema_of", "validated_schema"]
 
@@ -105,7 +116,7 @@ _UNIONS = {typing.Union, types.UnionType}
 _Schema = dict[str, Any]
 
 
-def schema_of(tp: Any) -> dict[str, Any]:
+def schema_of(tp: Any, *, numbers: Numbers = "natural") -> dict[str, Any]:
     """Returns a schema (draft 2020-12) of the JSON form of a type's values.
 
     >>> schema_of(tuple[bool, str])["prefixItems"]
@@ -116,21 +127,27 @@ def schema_of(tp: Any) -> dict[str, Any]:
 
     Args:
         tp: A type, an annotation, a callable, or a model of Pydantic.
+        numbers: As of :class:`grammask.SchemaOptions`, for numbers that are names of members.
 
     Raises:
         UnsupportedType: A type in it has no JSON form, or an annotation has an unknown constraint.
     """
-    writer = _SchemaWriter()
+    writer = _SchemaWriter(NATURAL_INTEGER_DIGITS if numbers == "natural" else MAX_INTEGER_DIGITS)
     return writer.definitions.root(writer.schema(tp, name_of(tp), {}))
 
 
-def validated_schema(model: Any) -> dict[str, Any]:
+def validated_schema(model: Any, *, numbers: Numbers = "natural") -> dict[str, Any]:
     """Returns the schema of what a model of Pydantic reads and writes; of other classes with a schema, that schema.
+
+    Args:
+        model: The class.
+        numbers: As of :func:`schema_of`.
 
     Raises:
         UnsupportedType: It is no such class, or a type in it has no JSON form.
     """
-    return schema_of(model) if hasattr(model, "__pydantic_core_schema__") else model_schema(model)
+    is_of_pydantic = hasattr(model, "__pydantic_core_schema__")
+    return schema_of(model, numbers=numbers) if is_of_pydantic else model_schema(model)
 
 
 def model_schema(model: Any) -> dict[str, Any]:
@@ -150,9 +167,10 @@ def model_schema(model: Any) -> dict[str, Any]:
 class _SchemaWriter:
     """Writes schemas and collects the definitions of named types."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_key_digits: int) -> None:
         self.definitions = Definitions()
-        self._core_schemas = CoreSchemaReader(self.definitions)
+        self._max_key_digits = max_key_digits
+        self._core_schemas = CoreSchemaReader(self.definitions, max_key_digits)
         # Whether the type that is being written is inside of a struct of msgspec.
         self._is_msgspec = False
 
@@ -313,7 +331,7 @@ class _SchemaWriter:
             kind = "int" if issubclass(inner, int) else None
             node = {"type": "enum", "cls": inner, "members": list(inner), "sub_type": kind}
         if node is not None:
-            return key_schema({**node, **limits}, {}, path)
+            return key_schema({**node, **limits}, {}, path, self._max_key_digits)
         schema = self.schema(tp, f"{path} (key)", variables)
         if schema.get("type") != "string":
             msg = f"{path}: keys of JSON objects are strings, not {name_of(tp)}"

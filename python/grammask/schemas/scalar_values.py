@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_INTEGER_DIGITS",
+    "NATURAL_INTEGER_DIGITS",
     "base64_text",
     "enumeration",
     "key_schema",
@@ -34,6 +35,8 @@ _Node = dict[str, Any]
 
 MAX_INTEGER_DIGITS = 4300
 """The limit of Python, and of Pydantic's reader, for the digits of an integer."""
+NATURAL_INTEGER_DIGITS = 20
+"""The limit of ``numbers="natural"``, the same as in the engine, unless a bound has more digits."""
 _INTEGER = f"^-?(?:0|[1-9][0-9]{{0,{MAX_INTEGER_DIGITS - 1}}})$"
 _DOUBLE = f"^{decimals.double_pattern()}$"
 _LARGEST_DOUBLE = 1.7976931348623157e308
@@ -95,8 +98,14 @@ def enumeration(values: list[Any], path: str) -> _Schema:
     return schema
 
 
-def key_schema(node: _Node, config: dict[str, Any], path: str) -> _Schema:
+def key_schema(node: _Node, config: dict[str, Any], path: str, max_digits: int) -> _Schema:
     """Returns the schema of the names of an object whose keys have a scalar type.
+
+    Args:
+        node: A node of a core schema.
+        config: As of :func:`scalar`.
+        path: Its location, for errors.
+        max_digits: The maximum number of digits of integers without bounds that have more.
 
     Raises:
         UnsupportedType: The texts of the keys are unknown.
@@ -106,7 +115,8 @@ def key_schema(node: _Node, config: dict[str, Any], path: str) -> _Schema:
         low, high = _integer_bounds(node)
         if _has_long_bound(low, high):
             return unenforceable({"type": "string"}, "the bounds of the keys have too many digits")
-        keys = matching(integers.signed(low, high, MAX_INTEGER_DIGITS))
+        widths = [len(str(abs(bound))) for bound in (low, high) if bound is not None]
+        keys = matching(integers.signed(low, high, max([max_digits, *widths])))
         return unenforceable(keys, "keys are multiples of a number") if node.get("multiple_of") else keys
     if kind == "float":
         if any(node.get(name) is not None for name in ("ge", "gt", "le", "lt", "multiple_of")):
