@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from grammask import Grammar, GrammarError, Vocabulary
 from grammask.lark_grammars import BUNDLED
+from grammask.lark_grammars.descriptions import descriptions
 from grammask.tool_styles import tool_styles
 from grammask.tools import Call, Output, write_output
 
@@ -125,7 +126,61 @@ TEXTS = {
 }
 
 
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def assert_words(explanation: object) -> None:
+    """Check that a message expects words and quoted texts, and no name of a terminal or a rule."""
+    expected = QUOTED.sub("", str(explanation).rsplit("expected: ", 1)[1])
+    assert re.fullmatch(r"[a-z ,-]*(?:and \d+ more[a-z -]*)?", expected), expected
+
+
 @pytest.mark.parametrize("language", list(BUNDLED))
 def test_languages(language: str) -> None:
     text = TEXTS[language]
-    check_refusals(Grammar.bundled(language).compile(BYTES), text, random.Random(language), LARK, cuts=20)
+    compiled = Grammar.bundled(language).compile(BYTES)
+    check_refusals(compiled, text, random.Random(language), LARK, cuts=20)
+    for cut in range(0, len(text) + 1, 3):
+        assert_words(compiled.explain_text(text[:cut] + "\x01"))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("python", "if x:\npass\n", "an indented block in a compound statement"),
+        ("python", "f(1, )\n(", "a number, a name"),
+        ("python", "f(=", "17 more in a call"),
+        ("json", '{"a" 1}', 'expected: ":" in a member'),
+        ("sql", "SELECT a FROM ;", "31 more in a from clause"),
+        ("c", "int a[3] = {1;", "in an initializer"),
+    ],
+)
+def test_constructs_of_languages_are_named(language: str, text: str, expected: str) -> None:
+    assert expected in str(Grammar.bundled(language).compile(BYTES).explain_text(text))
+
+
+def test_names_of_the_author_are_kept() -> None:
+    compiled = Grammar.from_lark(
+        "start: pair\npair: NAME _EQUALS NAME\nNAME: /[a-z]+/\n_EQUALS: /==?/"
+    ).compile(BYTES)
+    assert str(compiled.explain_text("a+")).endswith("expected: more of NAME, _EQUALS in pair")
+
+
+@pytest.mark.parametrize("comment", ["//: a thing = OTHER", "//: a thing = NAME\n//: a word = NAME"])
+def test_a_description_of_an_unknown_name_is_an_error(comment: str) -> None:
+    with pytest.raises(ValueError, match="unknown or described before"):
+        descriptions(f"start: NAME\nNAME: /a/\n{comment}\n", ["NAME"])
+
+
+def test_descriptions() -> None:
+    text = "start: _part+ else_part items{NAME} | class\n_part: NAME\n//: an odd name = NAME else_part\n"
+    text += "else_part: NAME\nitems{one}.2: one\n?class: NAME\n"
+    assert dict(descriptions(text, ["NAME", "INTEGER", "/ +/"])) == {
+        "INTEGER": "an integer",
+        "NAME": "an odd name",
+        "_part": "",
+        "class": "a class",
+        "else_part": "an odd name",
+        "items": "items",
+        "start": "a start",
+    }

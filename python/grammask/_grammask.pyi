@@ -672,6 +672,7 @@ class LexedGrammar:
             of their productions. Other nonterminals may occur in them between two terminals.
         ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.
         beginning: Bytes of which each text is the continuation.
+        descriptions: What messages call terminals and rules, as pairs with their names.
         grammars: The grammars of declared terminals, by name.
         known_empty: Whether the empty text is one, for a grammar that is known to compile and has other texts. As a
             part of others, its tables are made when a text first reaches it.
@@ -696,6 +697,7 @@ class LexedGrammar:
         lexical_rules: Sequence[str] = ...,
         ignored_rules: Sequence[str] = ...,
         beginning: bytes = ...,
+        descriptions: Sequence[tuple[str, str]] = ...,
         grammars: Sequence[tuple[str, Grammar]] = ...,
         known_empty: bool | None = None,
         source: str = "",

@@ -46,10 +46,13 @@ pub trait Descriptions {
 pub struct Expectation {
     /// The terminal as written in the grammar.
     pub terminal: String,
-    /// The only text of a terminal that the grammar names, in quotes.
-    pub literal: Option<String>,
+    /// What messages call the terminal, if that is not its notation: the only text of a terminal that the grammar names,
+    /// in quotes, or a description.
+    pub terminal_label: Option<String>,
     /// The rule in which it occurs.
     pub rule: String,
+    /// What messages call the rule, if that is not its name; empty if they do not name it.
+    pub rule_label: Option<String>,
     /// Whether part of it has been read.
     pub has_begun: bool,
 }
@@ -76,16 +79,26 @@ impl FirstTerminals {
 }
 
 impl Expectation {
-    /// What a message calls the terminal: its only text, or its notation in the grammar.
+    /// What a message calls the terminal.
     #[must_use]
-    pub fn shown(&self) -> &str {
-        self.literal.as_deref().unwrap_or(&self.terminal)
+    pub fn shown_terminal(&self) -> &str {
+        self.terminal_label.as_deref().unwrap_or(&self.terminal)
+    }
+
+    /// What a message calls the rule; empty if it does not name it.
+    #[must_use]
+    pub fn shown_rule(&self) -> &str {
+        self.rule_label.as_deref().unwrap_or(&self.rule)
     }
 }
 
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let more = if self.has_begun { "more of " } else { "" };
-        write!(f, "{more}{} in {}", self.shown(), self.rule)
+        write!(f, "{more}{}", self.shown_terminal())?;
+        match self.shown_rule() {
+            "" => Ok(()),
+            rule => write!(f, " in {rule}"),
+        }
     }
 }

@@ -4,6 +4,8 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
+use crate::definition::grammar::LexedSymbol;
+use crate::parser::lr_automaton::LrState;
 use crate::recognizer::{LexedRecognizer, RecognizerTables, Run};
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::{Expectation, FirstTerminals, SetId};
@@ -123,8 +125,43 @@ impl LexedRecognizer {
         let is_own = source.terminal_name(terminal) == name;
         let definition = source.definition().terminals.get(terminal.index()).filter(|_| is_own);
         let literal = definition.and_then(|definition| definition.pattern.literal()).map(quote_bytes);
-        let terminal = name;
-        Some(Expectation { terminal, literal, rule, has_begun })
+        let descriptions = &source.definition().descriptions;
+        let state = tables.parser.top(run.parse.stack);
+        let construct = || self.described_construct(state).unwrap_or_default().to_owned();
+        let described = grammar.terminal_name(self.block_of_newline(state, terminal).unwrap_or(terminal));
+        Some(Expectation {
+            terminal_label: literal.or_else(|| descriptions.get(described).cloned()),
+            rule_label: (!descriptions.is_empty()).then(construct),
+            terminal: name,
+            rule,
+            has_begun,
+        })
+    }
+}
+
+impl LexedRecognizer {
+    /// The terminal for the beginning of a block, if the terminal is a newline after which a block has to begin.
+    fn block_of_newline(&self, state: LrState, terminal: TerminalId) -> Option<TerminalId> {
+        let indentation = self.prepared().grammar.indentation.as_ref()?;
+        let automaton = &self.prepared().table()?.automaton;
+        let newline = (terminal == indentation.newline).then_some(LexedSymbol::Terminal(terminal))?;
+        let indent = LexedSymbol::Terminal(indentation.indent);
+        let mut kernel = automaton.kernels[automaton.step(state, newline)?.index()].iter();
+        kernel.all(|&item| automaton.symbol_after(item) == Some(indent)).then_some(indentation.indent)
+    }
+
+    /// The description of the rules of which a state has read a part, if they share one.
+    fn described_construct(&self, state: LrState) -> Option<&str> {
+        let descriptions = &self.prepared().source().definition().descriptions;
+        let automaton = &self.prepared().table()?.automaton;
+        let kernel = automaton.kernels[state.index()].iter();
+        let mut described = kernel.filter(|item| automaton.symbol_after(**item).is_some()).map(|item| {
+            let lhs = automaton.productions[item.production as usize].lhs;
+            let name = self.prepared().grammar.nonterminals.get(lhs.index())?;
+            descriptions.get(user_rule(name)).map(String::as_str)
+        });
+        let first = described.next()??;
+        described.all(|other| other == Some(first)).then_some(first)
     }
 }
 

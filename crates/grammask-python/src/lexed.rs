@@ -55,6 +55,7 @@ use crate::vocabulary::PyVocabulary;
 ///         of their productions. Other nonterminals may occur in them between two terminals.
 ///     ignored_rules: Further such nonterminals, whose texts are allowed between all lexemes; for the basic lexer.
 ///     beginning: Bytes of which each text is the continuation.
+///     descriptions: What messages call terminals and rules, as pairs with their names.
 ///     grammars: The grammars of declared terminals, by name.
 ///     known_empty: Whether the empty text is one, for a grammar that is known to compile and has other texts. As a
 ///         part of others, its tables are made when a text first reaches it.
@@ -190,7 +191,7 @@ type IndentationTuple = (String, String, String, Option<u32>, Vec<String>, Vec<S
 #[pymethods]
 impl PyLexedGrammar {
     #[new]
-    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", parser="lalr", prefer_shift=false, indentation=None, lexical_rules=Vec::new(), ignored_rules=Vec::new(), beginning=Vec::new(), grammars=Vec::new(), known_empty=None, source="", limits=None))]
+    #[pyo3(signature = (terminals, productions, start, *, lexer="basic", rule="maximal_munch", parser="lalr", prefer_shift=false, indentation=None, lexical_rules=Vec::new(), ignored_rules=Vec::new(), beginning=Vec::new(), descriptions=Vec::new(), grammars=Vec::new(), known_empty=None, source="", limits=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an option of its own in Python")]
     fn new(
         py: Python<'_>,
@@ -205,6 +206,7 @@ impl PyLexedGrammar {
         lexical_rules: Vec<String>,
         ignored_rules: Vec<String>,
         beginning: Vec<u8>,
+        descriptions: Vec<(String, String)>,
         grammars: Vec<(String, PyRef<'_, PyGrammar>)>,
         known_empty: Option<bool>,
         source: &str,
@@ -253,6 +255,7 @@ impl PyLexedGrammar {
             ),
             beginning,
             encodings: Vec::new(),
+            descriptions: descriptions.into_iter().collect(),
         };
         let limits = or_default(limits);
         let others = NamedGrammars::of(grammars);

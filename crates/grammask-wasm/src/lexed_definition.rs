@@ -27,6 +27,8 @@ struct DefinitionFile {
     productions: Vec<(String, Vec<String>, i32)>,
     #[serde(default)]
     lexical_rules: Vec<String>,
+    /// What messages call terminals and rules: name, description.
+    descriptions: Vec<(String, String)>,
 }
 
 /// Newline, indent, dedent, tab length or `None` for Python's measure, opening and closing terminals, whether texts begin
@@ -87,6 +89,7 @@ pub(crate) fn read(text: &str, start: &str) -> JsResult<LexedDefinition> {
         ),
         beginning: Vec::new(),
         encodings: Vec::new(),
+        descriptions: file.descriptions.into_iter().collect(),
     })
 }
 

@@ -19,7 +19,7 @@ use grammask_vocabulary::{FrameDefect, Vocabulary, framed, unframed};
 /// The magic bytes at the start of a file.
 const MAGIC: &[u8; 8] = b"grammask";
 /// The version of the format. Files of other versions are rejected.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// The bit of the end mode for grammars that the proof refines, and that are therefore proved again.
 const IS_REFINED: u8 = 2;

@@ -71,9 +71,9 @@ impl TextRefusal {
         self.place.as_ref()?.help.as_deref()
     }
 
-    /// The rule of all expected terminals, if they have one.
+    /// What the rules of all expected terminals are called, if that is one.
     fn only_rule(&self) -> Option<&str> {
-        let mut rules = self.expected.iter().map(|expectation| &*expectation.rule);
+        let mut rules = self.expected.iter().map(Expectation::shown_rule).filter(|rule| !rule.is_empty());
         let first = rules.next()?;
         rules.all(|rule| rule == first).then_some(first)
     }
@@ -122,7 +122,7 @@ fn write_expected(f: &mut fmt::Formatter<'_>, expected: &[Expectation], could_en
     let mut listed: Vec<String> = Vec::new();
     listed.extend(could_end.then(|| "the end of the text".to_owned()));
     for expectation in expected {
-        let shown = expectation.shown();
+        let shown = expectation.shown_terminal();
         let terminal = match expectation.has_begun {
             true if is_punctuation(expectation) => "white space".to_owned(),
             true => format!("more of {shown}"),
@@ -144,7 +144,7 @@ fn write_expected(f: &mut fmt::Formatter<'_>, expected: &[Expectation], could_en
 /// Whether a terminal is one byte in quotes, with white space around it: more of it is white space.
 fn is_punctuation(expectation: &Expectation) -> bool {
     let inner = expectation.terminal.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    expectation.literal.is_none() && inner.is_some_and(|inner| inner.len() == 1)
+    expectation.terminal_label.is_none() && inner.is_some_and(|inner| inner.len() == 1)
 }
 
 /// Writes a place and its help after the expected terminals.

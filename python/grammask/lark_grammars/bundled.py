@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from grammask.lark_grammars.descriptions import descriptions
 from grammask.lark_grammars.indentation import layout_of, with_brackets_of
 from grammask.lark_grammars.loading import LarkDefinition, lark_definition
 from grammask.lark_grammars.refused_terminals import RefusedTerminals
@@ -115,8 +116,9 @@ class BundledGrammar:
             ImportError: The lark library is not installed.
         """
         indentation, accepted = layout_of(self.postlex)
-        return lark_definition(
-            self.path.read_text("utf-8"),
+        text = self.path.read_text("utf-8")
+        definition = lark_definition(
+            text,
             path=str(self.path),
             starts=list(self.starts.values()),
             lexer=self.lexer,
@@ -126,6 +128,8 @@ class BundledGrammar:
             absent_terminals=self.absent_terminals,
             folds_ascii_only=self.folds_ascii_only,
         )
+        described = [terminal[0] for terminal in definition.terminals if terminal[1] != "literal"]
+        return definition.replace(descriptions=descriptions(text, described))
 
 
 _RESERVED_WORDS = (
@@ -234,6 +238,7 @@ def definition_text(grammar: BundledGrammar, definition: LarkDefinition) -> str:
     ]
     productions = [json.dumps(production) for production in definition.productions]
     lists = {"terminals": terminals, "productions": productions}
+    lists["descriptions"] = [json.dumps(pair) for pair in definition.descriptions]
     if definition.lexical_rules:
         lists["lexical_rules"] = [json.dumps(name) for name in definition.lexical_rules]
     parts = [
@@ -262,7 +267,12 @@ def _stored_definition(path: Path) -> LarkDefinition:
         for name, kind, pattern, spellings, priority, role in stored["terminals"]
     )
     productions = tuple((left, tuple(right), priority) for left, right, priority in stored["productions"])
-    return LarkDefinition(terminals, productions, tuple(stored.get("lexical_rules", ())))
+    return LarkDefinition(
+        terminals,
+        productions,
+        tuple(stored.get("lexical_rules", ())),
+        descriptions=tuple((name, description) for name, description in stored["descriptions"]),
+    )
 
 
 def bundled(name: str) -> BundledGrammar:

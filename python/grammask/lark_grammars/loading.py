@@ -40,12 +40,14 @@ class LarkDefinition(FrozenValue):
         productions: In the order of the text, without operators.
         lexical_rules: The rules that the lexer reads as it reads terminals.
         ignored_rules: The lexical rules whose texts are allowed between all lexemes.
+        descriptions: What messages call terminals and rules, as pairs with their names; others have their names.
     """
 
     terminals: tuple[TerminalTuple, ...]
     productions: tuple[ProductionTuple, ...]
     lexical_rules: tuple[str, ...] = ()
     ignored_rules: tuple[str, ...] = ()
+    descriptions: tuple[tuple[str, str], ...] = ()
 
 
 def lark_text(grammar: str | os.PathLike[str]) -> tuple[str, str]:

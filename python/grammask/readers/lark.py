@@ -89,6 +89,7 @@ class LarkSource(FrozenValue):
             lexical_rules=self.definition.lexical_rules,
             ignored_rules=self.definition.ignored_rules,
             beginning=self.beginning,
+            descriptions=self.definition.descriptions,
             grammars=built_terminals(self.terminals),
             known_empty=self.known_empty,
             source=self.text,

@@ -63,6 +63,10 @@ impl Recognizer {
         let inner = stepper.embedded.engine(grammar).expectations(set)?;
         let named = inner.into_iter().map(|inner| Expectation {
             rule: format!("{} in {label}", inner.rule),
+            rule_label: inner.rule_label.as_ref().map(|rule| match rule.as_str() {
+                "" => label.to_owned(),
+                rule => format!("{rule} in {label}"),
+            }),
             has_begun: has_begun && inner.has_begun,
             ..inner
         });
@@ -90,7 +94,7 @@ impl Recognizer {
                 }
             } else {
                 let (terminal, rule) = (label.to_owned(), user_rule(name).to_owned());
-                uses.push(Expectation { terminal, literal: None, rule, has_begun });
+                uses.push(Expectation { terminal, terminal_label: None, rule, rule_label: None, has_begun });
             }
         }
         uses
@@ -106,7 +110,13 @@ impl Recognizer {
         for item in &scans {
             let terminal = self.form.symbol_name(self.form.symbol_after(item.dot)).to_owned();
             let (rule, has_begun) = (self.rule_name(item).to_owned(), begun.binary_search(item).is_ok());
-            indices.push(found.index_of(Expectation { terminal, literal: None, rule, has_begun }));
+            indices.push(found.index_of(Expectation {
+                terminal,
+                terminal_label: None,
+                rule,
+                rule_label: None,
+                has_begun,
+            }));
         }
         for text in texts {
             let mut terminals = Vec::new();

@@ -2,6 +2,8 @@
 //!
 //! [`LexedGrammar`](crate::LexedGrammar) is the checked form.
 
+use std::collections::BTreeMap;
+
 use crate::definition::delimited_terminals::DelimitedTexts;
 use crate::definition::terminal_automaton::AutomatonState;
 use crate::lexer::line_columns::TAB_STOP;
@@ -300,4 +302,6 @@ pub struct LexedDefinition {
     pub beginning: Vec<u8>,
     /// The encodings of the text, the innermost first. Patterns, columns and literals are those of the decoded text.
     pub encodings: Vec<CharacterEncoding>,
+    /// What messages call terminals and rules, by name: `a number`. Others have their names; an empty text is not shown.
+    pub descriptions: BTreeMap<String, String>,
 }

@@ -76,6 +76,10 @@ impl LexedDefinition {
         };
         bytes.blob(&self.beginning);
         bytes.list(&self.encodings, DefinitionWriter::encoding);
+        let descriptions: Vec<_> = self.descriptions.iter().collect();
+        bytes.list(&descriptions, |bytes, (name, description)| {
+            bytes.text(name).text(description);
+        });
         Some(bytes.0)
     }
 
@@ -124,6 +128,7 @@ impl LexedDefinition {
             },
             beginning: bytes.blob()?.to_vec(),
             encodings: bytes.list(DefinitionReader::encoding)?,
+            descriptions: bytes.list(|bytes| Some((bytes.text()?, bytes.text()?)))?.into_iter().collect(),
         };
         bytes.0.is_empty().then_some(definition)
     }
@@ -369,6 +374,7 @@ mod tests {
                 CharacterEncoding::LinePrefix("> ".into()),
                 CharacterEncoding::indented_block(" > ").expect("a prefix"),
             ],
+            descriptions: [("B".to_owned(), "a b".to_owned())].into(),
         }
     }
 

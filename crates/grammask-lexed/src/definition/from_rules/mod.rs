@@ -12,6 +12,8 @@ mod directives;
 mod operators;
 mod terminals;
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::definition::grammar::LexedSymbol;
@@ -294,6 +296,7 @@ impl RuleTranslation<'_> {
             indentation: None,
             beginning: Vec::new(),
             encodings: Vec::new(),
+            descriptions: BTreeMap::new(),
         }
     }
 }
