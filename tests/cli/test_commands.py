@@ -1,5 +1,7 @@
 """The commands, as a user runs them: what they print, and their exit status."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -428,6 +430,34 @@ def test_shells_complete_values(command: str, completions: list[str]) -> None:
     }
     result = CliRunner().invoke(application, [], env=environment, prog_name="grammask")
     assert result.output.split() == completions
+
+
+def test_bash_completes_words_with_colons(tmp_path: Path) -> None:
+    """Bash itself completes: its words end at colons."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    environment = {**os.environ, "HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    program = tmp_path / "grammask"
+    program.write_text(f'#!{bash}\nexec "{sys.executable}" -m grammask "$@"\n')
+    program.chmod(0o755)
+
+    def completions(*words: str) -> list[str]:
+        quoted = " ".join(f"'{word}'" for word in words)
+        script = f"""
+            source <(grammask --show-completion bash)
+            COMP_WORDS=(grammask {quoted}); COMP_CWORD={len(words)}
+            $(complete -p grammask | sed 's/.*-F \\([^ ]*\\).*/\\1/') grammask
+            printf '%s\\n' "${{COMPREPLY[@]}}"
+        """
+        run = subprocess.run(
+            [bash, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
+        return run.stdout.split()
+
+    assert completions("check", "bundled", ":", "pyth") == ["python"]
+    assert "java" in completions("check", "bundled", ":")
+    assert completions("mask", "bundled", ":", "python", "--vocab", "o2") == ["o200k"]
 
 
 def test_limits_are_raised_before_the_command(grammar: Any) -> None:

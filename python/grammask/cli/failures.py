@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from grammask.cli.bash_colons import joined_words
 from grammask.cli.terminal import ERR, styled
 from grammask.errors import GrammarError, LimitExceeded, VocabularyError
 from grammask.language_models import ModelNotFound, PromptTooLong
@@ -22,6 +23,11 @@ class Failure(Exception):
 
 class ReportingGroup(TyperGroup):
     """A group of commands that prints expected errors."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Runs the command line, or completes one."""
+        with joined_words():
+            return super().main(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         """Runs a command."""
