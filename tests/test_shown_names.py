@@ -6,10 +6,10 @@ import json
 import random
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
-from grammask import Grammar, GrammarError, Vocabulary
+from grammask import Grammar, GrammarError, Template, Vocabulary, templates
 from grammask.lark_grammars import BUNDLED
 from grammask.lark_grammars.descriptions import descriptions
 from grammask.tool_styles import tool_styles
@@ -184,3 +184,72 @@ def test_descriptions() -> None:
         "items": "items",
         "start": "a start",
     }
+
+
+def test_templates() -> None:
+    data = templates.json_value(
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    )
+    words = templates.repeated(templates.regex("[a-z]+"), 1, 3, separator=", ")
+    entry = Template("{age}: {text}", age=templates.integer(0, 150), text=templates.text(stop="#"))
+    template = Template(
+        "Name: {name}\n{entry} {colour}, {when}, {words} {data} {amount} {rest}",
+        name=templates.line(max_characters=20),
+        entry=entry,
+        colour=Literal["red", "green"],
+        when=templates.date(),
+        words=words,
+        data=data,
+        amount=templates.number(0, 10),
+    )
+    written = 'Name: Bob\n30: some text# red, 2024-02-29, ab, cd {"a": 1} 2.5 the rest'
+    compiled = template.compile(BYTES)
+    assert compiled.is_valid(written.encode())
+    for cut in range(len(written)):
+        for each in compiled.explain_text(written[:cut] + "\x01").expected:
+            assert_written([each.terminal, each.rule], HASH, MADE_UP, re.compile("@|[0-9a-f]{12}"))
+
+
+COMPACT = {
+    "type": "object",
+    "properties": {
+        "colour": {"enum": ["red", "green"]},
+        "n": {"type": "integer", "minimum": 0, "maximum": 10},
+        "to": {
+            "type": "object",
+            "properties": {"zip": {"type": "string", "pattern": "^[0-9]{5}$"}, "ok": {"type": "boolean"}},
+            "required": ["zip", "ok"],
+        },
+    },
+    "required": ["colour", "n", "to"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("refused", "expected"),
+    [
+        ('{"colour":"blue', 'more of "red" or "green" at #/properties/colour'),
+        ('{"colour":1', '"red" or "green" at #/properties/colour'),
+        ('{"colour":"red","n":x', "an integer from 0 to 10 at #/properties/n"),
+        ('{"colour":"red","m', 'more of ,"n": at #'),
+        (
+            '{"colour":"red","n":3,"to":{"zip":"1x',
+            "more of a string that matches /^[0-9]{5}$/ at #/properties/to/properties/zip",
+        ),
+    ],
+)
+def test_merged_terminals_are_told_apart(refused: str, expected: str) -> None:
+    compiled = Grammar.from_json_schema(COMPACT, whitespace="compact").compile(BYTES)
+    assert str(compiled.explain_text(refused)).rpartition("expected: ")[2] == expected
+
+
+def test_parts_of_a_merged_terminal() -> None:
+    compiled = Grammar.from_kbnf(
+        'start ::= "(" digit+ sign? ")"; digit ::= #"[0-9]"; sign ::= "+" | "-";'
+    ).compile(BYTES)
+    for refused, expected in [("x", '"("'), ("(x", "digit+"), ("(1x", 'more of digit+, ("+" | "-")?, ")"')]:
+        assert (
+            str(compiled.explain_text(refused)).rpartition("expected: ")[2].removesuffix(" in start")
+            == expected
+        )

@@ -32,13 +32,14 @@ class CaptureBuilder:
         """Builds a grammar, and returns it with its captures.
 
         ``build`` runs twice: names contain a hash of the grammar, so that they differ from the names in embedded ones.
+        Messages show what is before the full stop.
         """
         captures = cls(build(cls()).digest.hex()[:12])
         return build(captures), captures
 
     def capture(self, part: Part, built: composition.Part) -> composition.Part:
         """Returns the grammar ``built`` of a part as a captured part."""
-        name = f"{part.label}@{self._salt}-{len(self.marks)}"
+        name = f"{part.label}.{self._salt}-{len(self.marks)}"
         self.marks.append(part)
         self._names.append(name)
         return composition.named(built, name)
