@@ -1,16 +1,20 @@
 """The commands, as a user runs them: what they print, and their exit status."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import grammask
 import pytest
 from grammask import default_compile_cache
+from grammask.cli import terminal
 from grammask.cli.application import application
+from rich.console import Console
 from tokenizer_files import FILES
 from typer.testing import CliRunner
 
@@ -458,6 +462,17 @@ def test_bash_completes_words_with_colons(tmp_path: Path) -> None:
     assert completions("check", "bundled", ":", "pyth") == ["python"]
     assert "java" in completions("check", "bundled", ":")
     assert completions("mask", "bundled", ":", "python", "--vocab", "o2") == ["o200k"]
+
+
+def test_long_work_is_shown_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+    monkeypatch.setattr(terminal, "ERR", Console(file=io.StringIO(), force_terminal=True, width=80))
+    with terminal.working("compiling [the] grammar"):
+        shown.append(terminal.ERR)
+        time.sleep(0.15)
+    written = shown[0].file.getvalue()
+    assert "compiling [the] grammar" in written
+    assert "0:00:00" in written
 
 
 def test_limits_are_raised_before_the_command(grammar: Any) -> None:

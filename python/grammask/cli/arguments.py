@@ -19,7 +19,7 @@ from grammask.cli import completions
 from grammask.cli.completions import OPTION_NAMES
 from grammask.cli.failures import Failure
 from grammask.cli.raised_limits import limits_of_command
-from grammask.cli.terminal import ERR
+from grammask.cli.terminal import ERR, working
 from grammask.errors import GrammarError, GrammarSyntaxError
 from grammask.grammar import Grammar
 from grammask.lark_grammars import BUNDLED
@@ -276,7 +276,7 @@ def open_vocabulary(name: str, end_tokens: str | None = None) -> Vocabulary:
     eos: list[int | str] | None = None
     if end_tokens is not None:
         eos = [int(token) if token.isdecimal() else token for token in end_tokens.split(",") if token]
-    with ERR.status(f"opening the vocabulary {name}"):
+    with working(f"opening the vocabulary {name}"):
         if name in ("o200k", "o200k_base") and eos is None:
             return Vocabulary.default()
         if name in ("o200k", "o200k_base", "cl100k", "cl100k_base"):
@@ -312,7 +312,8 @@ def compile_grammar(grammar: Grammar, vocabulary: Vocabulary, end: End | None) -
         ERR.print(
             "note: there are no end tokens (--eos), so a text ends as soon as it is complete", style="dim"
         )
-    return grammar.compile(vocabulary, end=mode, limits=limits_of_command())
+    with working("compiling the grammar"):
+        return grammar.compile(vocabulary, end=mode, limits=limits_of_command())
 
 
 def matcher_after(

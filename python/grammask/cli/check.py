@@ -3,7 +3,7 @@
 import functools
 import json
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,7 +11,7 @@ from grammask.ambiguity import has_only_conflicts
 from grammask.cli import arguments, completions
 from grammask.cli.failures import Failure
 from grammask.cli.raised_limits import limits_of_command
-from grammask.cli.terminal import ERR, OUT, show
+from grammask.cli.terminal import OUT, show, working
 from grammask.errors import Diagnostic, GrammarError
 from grammask.grammar import Grammar
 from grammask.readers.keyword_effects import keyword_effects
@@ -90,13 +90,14 @@ def _checked(
     """Returns the grammar of ``read``, unless it is refused, and all diagnostics."""
     checked, limits = None, limits_of_command()
     try:
-        checked = read()
-        diagnostics = [*checked.relaxations, *checked.check(limits)]
+        with working("checking the grammar"):
+            checked = read()
+            diagnostics = [*checked.relaxations, *checked.check(limits)]
         if vocab is not None or finite:
             vocabulary = arguments.open_vocabulary(vocab or "o200k")
-            checked.compile(
-                vocabulary, end="eos" if vocabulary.eos else "eager", finite=finite, limits=limits
-            )
+            end: Literal["eos", "eager"] = "eos" if vocabulary.eos else "eager"
+            with working("compiling the grammar"):
+                checked.compile(vocabulary, end=end, finite=finite, limits=limits)
     except GrammarError as error:
         return checked, error.diagnostics
     return checked, diagnostics
@@ -104,7 +105,7 @@ def _checked(
 
 def _show_ambiguity(grammar: Grammar) -> list[Diagnostic]:
     """Prints an ambiguous text with its parse trees; returns the conflicts of the parser's tables."""
-    with ERR.status("searching for an ambiguous text"):
+    with working("searching for an ambiguous text"):
         report = grammar.ambiguity()
     found, length = report.ambiguity, report.searched_length
     if found is not None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from grammask._grammask import CompiledGrammar
 from grammask.cli import arguments, completions
 from grammask.cli.failures import Failure
-from grammask.cli.terminal import ERR, OUT, token_label
+from grammask.cli.terminal import ERR, OUT, token_label, working
 from grammask.integrations.drafts import Drafter
 from grammask.language_models import DraftVerifier, LanguageModel, open_model
 from grammask.language_models.generation import Step, generate, is_text_of
@@ -147,7 +147,7 @@ def open_language_model(
 ) -> LanguageModel:
     """Opens the model of ``--model``; the vocabulary of ``--vocab`` is for models without one."""
     given = None if vocab is None and eos is None else arguments.open_vocabulary(vocab or "o200k", eos)
-    with ERR.status(f"opening the model {model}"):
+    with working(f"opening the model {model}"):
         try:
             return open_model(model, given, rng)
         except ValueError as error:
@@ -205,7 +205,7 @@ def _write_remotely(
     matcher = compiled.matcher()
     text = b""
     try:
-        with ERR.status(f"asking {place}"):
+        with working(f"asking {place}"):
             for piece in RemoteModel(place).write(
                 matcher,
                 prompt,

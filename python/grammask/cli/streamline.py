@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from grammask.cli import arguments
-from grammask.cli.terminal import ERR, OUT
+from grammask.cli.terminal import ERR, OUT, working
 from grammask.streamlining import entries_by_state, entries_by_step, streamlining_report
 from grammask.vocabulary import Vocabulary
 
@@ -38,7 +38,7 @@ def streamline(
     if ascii_only:
         vocabulary = in_ascii(vocabulary)
     read = arguments.read_grammar(grammar, start)
-    with ERR.status("counting"):
+    with working("counting"):
         report = streamlining_report(read, vocabulary)
     steps = report.steps
     width = max(len(name) for name, _ in steps)

@@ -5,6 +5,7 @@ Both print without markup, because grammars and tokens may contain any text.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,6 +14,8 @@ from rich.text import Text
 from grammask._grammask import quote_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grammask.errors import Diagnostic
     from grammask.vocabulary import Vocabulary
 
@@ -21,6 +24,18 @@ OUT = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 ERR = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 """Errors, progress, and notes on a result."""
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Shows what a command does and for how long, on terminals, until the block ends."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # Takes 30 ms.
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=ERR, transient=True) as progress:
+        progress.add_task(what, total=None)
+        yield
+
 
 _STYLES = {
     r"(?m)^error\[[\w-]+\]": "bold red",

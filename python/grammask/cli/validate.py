@@ -6,7 +6,7 @@ import typer
 
 from grammask.cli import arguments
 from grammask.cli.raised_limits import limits_of_command
-from grammask.cli.terminal import OUT, styled
+from grammask.cli.terminal import OUT, styled, working
 from grammask.vocabulary import Vocabulary
 
 
@@ -23,7 +23,8 @@ def validate(
     ``--option key_order=any``. White space around a JSON text is ignored.
     """
     read = arguments.read_grammar(grammar, start, schema=schema, options=option)
-    compiled = read.compile(_bytes_alone(), limits=limits_of_command())
+    with working("compiling the grammar"):
+        compiled = read.compile(_bytes_alone(), limits=limits_of_command())
     is_json = schema or arguments.is_schema(grammar)
     wrong = 0
     for file in files:
