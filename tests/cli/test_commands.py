@@ -114,7 +114,7 @@ def test_mask_knows_the_ways_to_end(grammar: Any) -> None:
 def test_a_prefix_that_does_not_fit_is_shown() -> None:
     output = run("mask", JSON, "--prefix", '{"a": tru"', status=1)
     assert 'byte 9 does not fit\n   --> line 1, column 10\n  1 | {"a": tru"\n' in output
-    assert "expected: more of (" in output
+    assert 'expected: more of "true"' in output
     assert '"true"' in output
     assert "is refused" in run("mask", JSON, "--tokens", "8", status=1)
     assert "no id of the vocabulary" in run("mask", JSON, "--tokens", "8,x", status=1)

@@ -5,7 +5,7 @@ from grammask.lark_grammars import BUNDLED
 
 
 def grammars() -> None:
-    """List the bundled grammars, the names for ``Grammar.bundled``, and their start symbols."""
+    """List the bundled languages (bundled:NAME) and their start symbols."""
     width = max(map(len, BUNDLED))
     for name, grammar in sorted(BUNDLED.items()):
         starts = ", ".join(grammar.starts)

@@ -20,7 +20,7 @@ def validate(
     """Check whether files are texts of a grammar. Prints the first wrong byte and exits with status 1 if not.
 
     The recogniser of the masks reads the files, so the order of keys matters as it does for a model; see
-    ``--option key_order=any``. White space around a JSON text is ignored.
+    --option key_order=any. White space around a JSON text is ignored.
     """
     read = arguments.read_grammar(grammar, start, schema=schema, options=option)
     with working("compiling the grammar"):

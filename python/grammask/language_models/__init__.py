@@ -136,6 +136,10 @@ def open_model(name: str, vocabulary: Vocabulary | None, rng: np.random.Generato
         return DemoModel(vocabulary or Vocabulary.default())
     if name == "random":
         return RandomModel(vocabulary or Vocabulary.default(), rng)
+    import difflib  # Only for messages.
+
+    near = difflib.get_close_matches(name, ("demo", "random"), n=1)
+    meant = f"; did you mean {near[0]}?" if near else ""
     raise ModelNotFound(
-        f"{name}: there are demo, random, hf:NAME and gguf:PATH; `grammask generate` also has openai:URL#NAME"
+        f"{name}: there are demo, random, hf:NAME and gguf:PATH; `grammask generate` also has openai:URL#NAME{meant}"
     )
