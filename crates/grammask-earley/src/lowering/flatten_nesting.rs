@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::merged_parts::Merges;
 use super::productions::{Body, LoweredRule, Productions, Symbol};
 use grammask_automata::Automata;
 use grammask_grammar::{Grammar, Node, NodeId, NonterminalId};
@@ -22,6 +23,7 @@ pub fn flatten_nesting(grammar: &Grammar, automaton_states: usize) -> Production
     let productions = Productions {
         automata: Automata::new(grammar.terms.clone(), automaton_states),
         terminals: grammar.terminals.clone(),
+        merges: Merges::default(),
         embedded: grammar.embedded.clone(),
         rules,
         start: grammar.start,

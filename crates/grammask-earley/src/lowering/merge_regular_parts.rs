@@ -20,6 +20,7 @@ use grammask_collections::graph::strongly_connected_components;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{Terminal, TerminalId};
 
+use super::merged_parts::{Merge, MergedPart};
 use super::productions::{Body, Productions, Symbol};
 use super::split_counters::is_counted;
 
@@ -255,6 +256,9 @@ impl RegularPartMerger<'_> {
             let mut parts = vec![terms.literals(&set)];
             parts.extend(small.iter().filter_map(|&id| self.term(id)));
             let term = self.productions.automata.terms_mut().union(&parts);
+            let (words_label, words_term) = (join_labels(&label[..words.len()], " | "), parts[0]);
+            let all_words = MergedPart { term: words_term, label: words_label.into() };
+            self.record_alternatives(term, (!words.is_empty()).then_some(all_words), &small);
             let terminal = self.add(term, profile, &format!("({})", join_labels(&label, " | ")));
             merged.push(vec![Symbol::Terminal(terminal)]);
         } else {
@@ -312,6 +316,9 @@ impl RegularPartMerger<'_> {
                 folded
             }
         };
+        if user_name.is_none() {
+            self.record_folded(index, term);
+        }
         let label = user_name.unwrap_or_else(|| self.body_label(index).into());
         self.folded[index] = Some(self.add(term, profile, &label));
         Ok(())
@@ -417,8 +424,43 @@ impl RegularPartMerger<'_> {
                 _ => return Ok(None),
             },
         };
-        let labels = [left, right].map(|id| self.productions.terminals[id.index()].label.clone());
-        Ok(Some(self.add(term, Some(profile), &join_labels(&labels, " "))))
+        let parts = [(left, left_term), (right, right_term)].map(|(id, term)| self.part(id, term));
+        let label = join_labels(&parts.each_ref().map(|part| part.label.clone()), " ");
+        self.productions.merges.record(term, Merge::Neighbours(parts));
+        Ok(Some(self.add(term, Some(profile), &label)))
+    }
+
+    fn part(&self, id: TerminalId, term: TermId) -> MergedPart {
+        MergedPart { term, label: self.productions.terminals[id.index()].label.clone() }
+    }
+
+    /// Records that a language is the union of a part and of the languages of terminals.
+    fn record_alternatives(&mut self, term: TermId, part: Option<MergedPart>, ids: &[TerminalId]) {
+        let mut parts: Vec<MergedPart> = part.into_iter().collect();
+        for &id in ids {
+            if let Some(inner) = self.term(id) {
+                parts.push(self.part(id, inner));
+            }
+        }
+        self.productions.merges.record(term, Merge::Alternatives(parts));
+    }
+
+    /// Records the alternatives of a rule that is replaced by a terminal.
+    fn record_folded(&mut self, index: usize, term: TermId) {
+        let body = &self.productions.rules[index].body;
+        let has_empty = match body {
+            Body::Repeat { min: 0, max: Some(1), .. } => true,
+            Body::Alternatives(alternatives) => alternatives.iter().any(Vec::is_empty),
+            _ => return,
+        };
+        let terminal = |symbol| match symbol {
+            Symbol::Terminal(id) => Some(id),
+            Symbol::Nonterminal(_) => None,
+        };
+        let ids: Vec<TerminalId> = body.symbols().filter_map(terminal).collect();
+        let epsilon = self.productions.automata.terms().epsilon();
+        let empty = has_empty.then(|| MergedPart { term: epsilon, label: Arc::from("") });
+        self.record_alternatives(term, empty, &ids);
     }
 
     fn literal(&self, id: TerminalId) -> Option<&[u8]> {

@@ -20,6 +20,7 @@ mod merge_identical_rules;
 mod merge_regular_parts;
 mod merge_terminals;
 mod merge_unit_cycles;
+mod merged_parts;
 mod normal_form;
 mod normal_form_text;
 mod numbering;
@@ -43,6 +44,7 @@ pub use merge_identical_rules::merge_identical_rules;
 pub use merge_regular_parts::merge_regular_parts;
 pub use merge_terminals::merge_terminals;
 pub use merge_unit_cycles::merge_unit_cycles;
+pub use merged_parts::{Merge, MergedPart, Merges};
 pub use normal_form::{Advance, DotId, NormalForm, Production, ProductionId, RightHandSide};
 pub use productions::{Body, LoweredRule, Productions, Symbol, TextKinds};
 pub use remove_unit_rules::remove_unit_rules;
@@ -50,6 +52,7 @@ pub use resolve_names::resolve_names;
 pub use split_counters::split_counters;
 pub use values::check_values;
 
+pub(crate) use merged_parts::PartSequence;
 pub(crate) use selection_dots::SelectionNext;
 pub(crate) use split_counters::whole_terminal;
 

@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_automata::Terms;
 use grammask_collections::id_type;
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, Selection, Terminal, TerminalDefinition, TerminalId, ValueCondition};
 
+use super::merged_parts::PartSequence;
 use super::productions::Symbol;
 use super::selection_dots::{Expanded, SelectionDots, SelectionNext};
 
@@ -118,6 +119,8 @@ pub struct NormalForm {
     /// The terms of the terminals with their subterms, and no others: lowering makes many more.
     pub(crate) terms: Arc<Terms>,
     pub(crate) terminals: Vec<TerminalDefinition>,
+    /// The parts of merged terminals.
+    pub(crate) merged: FxHashMap<TerminalId, PartSequence>,
     pub(crate) names: Vec<Arc<str>>,
     /// Productions of each nonterminal as a range.
     pub(crate) productions_of: Vec<std::ops::Range<u32>>,

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use grammask_automata::{TermId, Terms};
 use grammask_diagnostics::LimitExceeded;
 use grammask_grammar::{NonterminalId, Terminal, TerminalDefinition, TerminalId, ValueKind};
 
+use super::merged_parts::{Merges, PartSequence};
 use super::normal_form::{
     BLOCK, DotId, DotKind, MAX_BLOCKS, MAX_DOT_KINDS, NormalForm, Production, RightHandSide,
 };
@@ -39,6 +40,7 @@ impl NormalForm {
         let mut form = Self {
             terms: Arc::default(),
             terminals: Vec::new(),
+            merged: FxHashMap::default(),
             names: Vec::new(),
             productions_of: Vec::new(),
             productions: Vec::new(),
@@ -81,7 +83,9 @@ impl NormalForm {
         form.terminals.shrink_to_fit();
         form.productions_of.shrink_to_fit();
         form.productions.shrink_to_fit();
-        import_terms(Arc::make_mut(&mut form.terms), productions.automata.terms(), &mut form.terminals);
+        form.merged = merged_terminals(&form.terminals, &productions.merges);
+        let source = productions.automata.terms();
+        import_terms(Arc::make_mut(&mut form.terms), source, &mut form.terminals, &mut form.merged);
         form.blocks = form.index_blocks(last_dot);
         form.dot_kinds = form.compute_dot_kinds(last_dot);
         form.selections = SelectionDots::new(&form.productions, last_dot.saturating_add(1))?;
@@ -180,8 +184,26 @@ fn dot_count(rhs: &RightHandSide) -> Option<u32> {
     }
 }
 
-/// Copies the terms of terminals, which refer to `source` before and to `terms` afterwards.
-fn import_terms(terms: &mut Terms, source: &Terms, terminals: &mut [TerminalDefinition]) {
+/// The parts of the terminals that were merged.
+fn merged_terminals(
+    terminals: &[TerminalDefinition],
+    merges: &Merges,
+) -> FxHashMap<TerminalId, PartSequence> {
+    let parts = |(index, definition): (usize, &TerminalDefinition)| match definition.terminal {
+        Terminal::Regular(term) => Some((TerminalId::new(index), merges.parts_of(term)?)),
+        _ => None,
+    };
+    terminals.iter().enumerate().filter_map(parts).collect()
+}
+
+/// Copies the terms of terminals and of the parts of merged ones, which refer to `source` before and to `terms`
+/// afterwards.
+fn import_terms(
+    terms: &mut Terms,
+    source: &Terms,
+    terminals: &mut [TerminalDefinition],
+    merged: &mut FxHashMap<TerminalId, PartSequence>,
+) {
     fn term(definition: &mut TerminalDefinition) -> Option<&mut TermId> {
         match &mut definition.terminal {
             Terminal::Regular(term) | Terminal::Limited { term, .. } => Some(term),
@@ -192,10 +214,12 @@ fn import_terms(terms: &mut Terms, source: &Terms, terminals: &mut [TerminalDefi
             | Terminal::Embedded { .. } => None,
         }
     }
-    let roots: Vec<TermId> = terminals.iter_mut().filter_map(term).map(|term| *term).collect();
+    let parts = merged.values_mut().flat_map(|sequence| &mut sequence.parts).map(|part| &mut part.term);
+    let mut all: Vec<&mut TermId> = terminals.iter_mut().filter_map(term).chain(parts).collect();
+    let roots: Vec<TermId> = all.iter().map(|term| **term).collect();
     let imported = terms.import_terms(source, &roots);
-    for term in terminals.iter_mut().filter_map(term) {
-        *term = imported[term];
+    for term in &mut all {
+        **term = imported[term];
     }
 }
 

@@ -10,6 +10,8 @@ use grammask_grammar::{
     repetition_suffix,
 };
 
+use super::merged_parts::Merges;
+
 /// A grammar symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Symbol {
@@ -138,6 +140,8 @@ pub struct Productions {
     pub automata: Automata,
     /// Terminals, by [`TerminalId`].
     pub terminals: Vec<TerminalDefinition>,
+    /// The languages that were merged from others.
+    pub merges: Merges,
     /// The texts of embedded grammars.
     pub embedded: Vec<EmbeddedTexts>,
     /// Rules, by [`NonterminalId`]. Unreachable rules keep their ids with an empty body until the normal form is

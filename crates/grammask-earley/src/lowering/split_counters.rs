@@ -293,6 +293,7 @@ impl CounterSplitter<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::merged_parts::Merges;
     use super::*;
     use grammask_automata::{Terms, regex};
     use grammask_diagnostics::Limits;
@@ -316,6 +317,7 @@ mod tests {
             let mut productions = Productions {
                 automata: Automata::new(terms, 100_000),
                 terminals: Vec::new(),
+                merges: Merges::default(),
                 embedded: Vec::new(),
                 rules: Vec::new(),
                 start: NonterminalId::new(0),

@@ -1,13 +1,15 @@
 //! Sets as text: the expected terminals in the grammar's own names, and the items for `grammask debug sets`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
 
 use rustc_hash::FxHashSet;
 
-use crate::lowering::{Symbol, whole_terminal};
+use crate::lowering::{PartSequence, Symbol, whole_terminal};
+use grammask_automata::{Automata, StateId, TermId};
 use grammask_diagnostics::LimitExceeded;
 use grammask_engine::{Descriptions, Expectation, FirstTerminals, SetId};
+use grammask_grammar::Terminal;
 
 use super::continuation::ContinuationId;
 use super::embedded::EmbeddedState;
@@ -29,6 +31,49 @@ impl Descriptions for Recognizer {
     }
 }
 
+/// A part of a merged terminal that is read next, or continues.
+struct ExpectedPart<'a> {
+    label: &'a str,
+    has_begun: bool,
+}
+
+/// The parts of a merged terminal that can come next in a state of its automaton: those in which a text is that leads to
+/// the state. Cost: the product of the automaton with those of the parts, which are small.
+fn expected_parts<'a>(
+    merged: &'a PartSequence,
+    whole: TermId,
+    state: StateId,
+    automata: &mut Automata,
+) -> Result<Vec<ExpectedPart<'a>>, LimitExceeded> {
+    let mut starts = Vec::with_capacity(merged.parts.len());
+    for part in &merged.parts {
+        starts.push(automata.start(part.term)?);
+    }
+    let mut pending: Vec<(StateId, usize, StateId)> = Vec::new();
+    if let Some(start) = automata.start(whole)? {
+        pending.extend(merged.first.iter().filter_map(|&index| Some((start, index, starts[index]?))));
+    }
+    let mut visited: FxHashSet<(StateId, usize, StateId)> = pending.iter().copied().collect();
+    let mut expected = BTreeSet::new();
+    while let Some((position, index, inside)) = pending.pop() {
+        if position == state && automata.continues(inside)? {
+            expected.insert((index, Some(inside) != starts[index]));
+        }
+        let mut next: Vec<(StateId, usize, StateId)> = Vec::new();
+        if automata.is_accepting(inside) {
+            let after = merged.after[index].iter();
+            next.extend(after.filter_map(|&index| Some((position, index, starts[index]?))));
+        }
+        for step in automata.joint_steps(position, inside)? {
+            next.extend(step.left.zip(step.right).map(|(position, inside)| (position, index, inside)));
+        }
+        pending.extend(next.into_iter().filter(|&place| visited.insert(place)));
+    }
+    let part =
+        |(index, has_begun): (usize, bool)| ExpectedPart { label: &merged.parts[index].label, has_begun };
+    Ok(expected.into_iter().rev().map(part).collect())
+}
+
 impl Recognizer {
     fn expected_terminals(&self, set: SetId) -> Result<Vec<Expectation>, LimitExceeded> {
         let mut builder = self.lock();
@@ -37,7 +82,7 @@ impl Recognizer {
         let mut distinct = FxHashSet::default();
         let mut expectations = Vec::new();
         for item in &scans {
-            for expectation in self.expectations_of(&builder, item, begun.binary_search(item).is_ok())? {
+            for expectation in self.expectations_of(&mut builder, item, begun.binary_search(item).is_ok())? {
                 if distinct.insert(expectation.clone()) {
                     expectations.push(expectation);
                 }
@@ -50,15 +95,28 @@ impl Recognizer {
     /// The terminal of an item, or those of an embedded grammar.
     fn expectations_of(
         &self,
-        builder: &Builder,
+        builder: &mut Builder,
         item: &Item,
         has_begun: bool,
     ) -> Result<Vec<Expectation>, LimitExceeded> {
-        let stepper = &builder.stepper;
+        let stepper = &mut builder.stepper;
         let state = stepper.token_limited(item.state).map_or(item.state, |limited| limited.state);
-        let label = self.form.symbol_name(self.form.symbol_after(item.dot));
+        let symbol = self.form.symbol_after(item.dot);
+        let label = self.form.symbol_name(symbol);
         let Some(EmbeddedState { grammar, set }) = stepper.embedded.get(state) else {
-            return Ok(self.uses_of(builder, item, label, has_begun));
+            let mut parts = Vec::new();
+            if let Symbol::Terminal(terminal) = symbol
+                && let Some(merged) = self.form.merged.get(&terminal)
+                && let Terminal::Regular(whole) = self.form.terminal(terminal).terminal
+                && let Some(state) = state.automaton_state()
+            {
+                parts = expected_parts(merged, whole, state, &mut stepper.automata)?;
+            }
+            if parts.is_empty() {
+                return Ok(self.uses_of(builder, item, label, has_begun));
+            }
+            let uses = |part: ExpectedPart<'_>| self.uses_of(builder, item, part.label, part.has_begun);
+            return Ok(parts.into_iter().flat_map(uses).collect());
         };
         let inner = stepper.embedded.engine(grammar).expectations(set)?;
         let named = inner.into_iter().map(|inner| Expectation {

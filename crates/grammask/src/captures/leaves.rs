@@ -7,7 +7,7 @@ use crate::embedded::EmbeddedEngines;
 use crate::named_tokens;
 use grammask_automata::{Automata, StateId};
 use grammask_diagnostics::{LimitExceeded, Limits};
-use grammask_earley::lowering::{Body, LoweredRule, Productions, Symbol, normalize};
+use grammask_earley::lowering::{Body, LoweredRule, Merges, Productions, Symbol, normalize};
 use grammask_earley::recognizer::Recognizer;
 use grammask_engine::{SetId, Steps, TokenEvent};
 use grammask_grammar::{NonterminalId, Terminal};
@@ -112,6 +112,7 @@ fn restricted_to(productions: &Productions, symbol: Symbol) -> Productions {
         rules: Vec::with_capacity(productions.rules.len()),
         start: root,
         start_is_nullable: false,
+        merges: Merges::default(),
     };
     if root == wrapping {
         let empty = || Body::Alternatives(Vec::new());
