@@ -16,6 +16,7 @@ import pytest
 from grammask import Grammar, SchemaNotStrict, UnsupportedSchema, Vocabulary
 from grammask.schemas.core_schemas import CoreSchemaReader
 from grammask.schemas.definitions import Definitions
+from grammask.schemas.scalar_values import NATURAL_INTEGER_DIGITS
 from typed_cases import CASES
 from typing_extensions import NotRequired, TypedDict
 from value_generators import sampled
@@ -171,7 +172,7 @@ def test_pydantic_and_the_annotations_agree() -> None:
     for name, (tp, _) in CASES.items():
         core_schema: Any = pydantic.TypeAdapter(tp).core_schema
         definitions = Definitions()
-        schema = CoreSchemaReader(definitions).schema(core_schema, name)
+        schema = CoreSchemaReader(definitions, NATURAL_INTEGER_DIGITS).schema(core_schema, name)
         grammar = Grammar.from_json_schema(definitions.root(schema)).compile(BYTES)
         own = Grammar.from_type(tp).compile(BYTES)
         adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(tp)

@@ -26,6 +26,7 @@ pub(crate) struct PyLimits {
 impl PyLimits {
     #[new]
     #[pyo3(signature = (*, grammar_bytes=None, grammar_size=None, automaton_states=None, set_items=None, bound_bytes=None, memory_bytes=None, seconds=None, **unknown), text_signature = "(*, grammar_bytes=None, grammar_size=None, automaton_states=None, set_items=None, bound_bytes=None, memory_bytes=None, seconds=None)")]
+    #[expect(clippy::too_many_arguments, reason = "each is an argument of its own in Python")]
     fn new(
         #[pyo3(from_py_with = optional_count)] grammar_bytes: Option<usize>,
         #[pyo3(from_py_with = optional_count)] grammar_size: Option<usize>,

@@ -263,6 +263,7 @@ impl PyMatcher {
     ///     DeadEnd, LimitExceeded: As :meth:`fill_mask`, with the node as ``row``; nothing is written.
     ///     ValueError: The links are not a tree, the vocabulary has no such id, or there are too few rows.
     #[pyo3(signature = (tokens, retrieve_next_token, retrieve_next_sibling, mask, first_row=0, **unknown), text_signature = "($self, tokens, retrieve_next_token, retrieve_next_sibling, mask, first_row=0)")]
+    #[expect(clippy::too_many_arguments, reason = "each is an argument of its own in Python")]
     fn draft_tree_masks<'py>(
         &self,
         py: Python<'py>,
