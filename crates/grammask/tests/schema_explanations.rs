@@ -75,12 +75,13 @@ fn long_strings_are_described_as_a_whole() {
     assert_eq!(expected(ORDER, &SchemaOptions::default(), &text), wanted);
 }
 
-/// Without white space, a member is one terminal.
+/// Without white space, members are one terminal, whose parts are told apart.
 #[test]
 fn members_without_white_space_are_described_by_their_parts() {
     let options = with_white_space(Whitespace::Compact);
     for (text, wanted) in [
-        (r#"{"colour":"blue"}"#, r#"more of {"colour": "red" or "green" ,"age": at #/properties/colour"#),
+        (r#"{"colour":"blue"}"#, r#"more of "red" or "green" at #/properties/colour"#),
+        (r#"{"colour":"red"]"#, r#","age": at #"#),
         (r#"{"colour":"red","age":1,"nick":5}"#, "a string of at most 5 characters at #/properties/nick"),
     ] {
         assert_eq!(expected(ORDER, &options, text), wanted, "{text}");
