@@ -9,6 +9,9 @@ use grammask_automata::TermId;
 /// Maximum depth of merges in merges whose parts are told apart; deeper ones are one part.
 const MAX_DEPTH: usize = 64;
 
+/// Maximum number of parts that are told apart: parts of parts may be shared, so their number can be exponential.
+const MAX_PARTS: usize = 64;
+
 /// A part of a merged terminal.
 #[derive(Clone, Debug)]
 pub struct MergedPart {
@@ -45,13 +48,13 @@ impl Merges {
         }
     }
 
-    /// The parts of a language, if it was merged.
+    /// The parts of a language, if it was merged from a few.
     pub(super) fn parts_of(&self, whole: TermId) -> Option<PartSequence> {
         self.by_term.get(&whole)?;
         let mut sequence = PartSequence::default();
         let whole = MergedPart { term: whole, label: Arc::from("") };
         sequence.first = self.add_parts(&mut sequence, &whole, &[], MAX_DEPTH);
-        Some(sequence)
+        (sequence.parts.len() < MAX_PARTS).then_some(sequence)
     }
 
     /// Adds the parts of a language before those at `after`, and returns the first ones.
@@ -62,7 +65,7 @@ impl Merges {
         after: &[usize],
         depth: usize,
     ) -> Vec<usize> {
-        match self.by_term.get(&part.term).filter(|_| depth > 0) {
+        match self.by_term.get(&part.term).filter(|_| depth > 0 && sequence.parts.len() < MAX_PARTS) {
             Some(Merge::Neighbours([left, right])) => {
                 let right = self.add_parts(sequence, right, after, depth - 1);
                 self.add_parts(sequence, left, &right, depth - 1)
