@@ -126,7 +126,7 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
                 bases = [base for base in value.__mro__ if base.__module__.startswith("grammask")]
                 methods = {method for base in bases for method in vars(base) if not method.startswith("_")}
                 owner = EXAMPLES.get(value, value)
-                yield from ((f"{name}.{method}", getattr(owner, method)) for method in methods)
+                yield from ((f"{name}.{method}", getattr(owner, method)) for method in sorted(methods))
             if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
                 yield name, value
 
