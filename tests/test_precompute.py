@@ -101,7 +101,7 @@ def test_as_much_as_time_allows() -> None:
     grammar = grammask.Grammar.from_lark(SUMS)
     lazy, none, whole = (grammar.compile(SUM_VOCABULARY, cache=False) for _ in range(3))
     assert none.precompute(seconds=0) == 0
-    whole.precompute(seconds=600)
+    done = whole.precompute(seconds=600)
     assert done == none.precompute()
     made = whole.stats()["masks_composed"]
     assert read_sums(whole) == read_sums(lazy)
