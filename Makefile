@@ -165,7 +165,7 @@ build: $(DEVELOPMENT) $(COUNTS) $(PLAYGROUND) ## a wheel, in dist/
 
 release-check: $(DEVELOPMENT) $(PLAYGROUND) ## what must hold before a version is tagged; writes the archives to dist/
 	rm -rf dist
-	$(BIN)/python -m maturin sdist --quiet --out dist
+	$(BIN)/python -m maturin sdist --out dist
 	$(OPTIMISED) $(BIN)/python -m maturin build --quiet --release --out dist
 	$(BIN)/python xtask/release_check.py dist
 

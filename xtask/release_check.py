@@ -86,6 +86,7 @@ def wheel_faults(wheel: Path) -> Iterator[str]:
     for name, size in sizes.items():
         if name.endswith((".so", ".pyd")) and size > MAX_LIBRARY_BYTES:
             yield f"{wheel.name}: {name} has {size:,} bytes, {MAX_LIBRARY_BYTES:,} allowed"
+    yield from (f"{wheel.name}: {name} does not belong in it" for name in sizes if name.startswith("tests/"))
     if not any(".sboms/" in name or "/sboms/" in name for name in sizes):
         yield f"{wheel.name}: no list of the Rust crates in it (SBOM)"
 
@@ -105,9 +106,7 @@ def content_faults(names: Iterable[str]) -> Iterator[str]:
     needed = (*TEXTS, "py.typed", "_grammask.pyi", "playground.html")
     yield from (f"{name} is missing" for name in needed if name not in found)
     for name in found.values():
-        if re.search(r"(^|/)(tests|target|shared|\.venv)/|\.profraw$", name) or name.endswith(
-            (".pyc", ".rlib")
-        ):
+        if re.search(r"(^|/)(target|shared|\.venv)/|\.profraw$", name) or name.endswith((".pyc", ".rlib")):
             yield f"{name} does not belong in it"
 
 
