@@ -197,9 +197,11 @@ export class CompiledGrammar implements Owned {
 /** A terminal that can come next, in the notation of the grammar. */
 export interface Expectation {
   terminal: string;
-  /** The only text of a terminal that the grammar names, in quotes. */
-  literal: string | null;
+  /** What messages call the terminal, if that is not its notation: its only text in quotes, or a description. */
+  terminalLabel: string | null;
   rule: string;
+  /** What messages call the rule, if that is not its name; empty if they do not name it. */
+  ruleLabel: string | null;
   /** Whether a part of it has been read. */
   hasBegun: boolean;
 }
@@ -208,7 +210,11 @@ export interface Expectation {
 export interface TerminalTokens {
   /** The terminal; null for end tokens and tokens that the grammar names. */
   terminal: string | null;
+  /** As of an expectation. */
+  terminalLabel: string | null;
   rule: string | null;
+  /** As of an expectation. */
+  ruleLabel: string | null;
   hasBegun: boolean;
   count: number;
   /** The first of them. */

@@ -11,8 +11,9 @@ use crate::vocabulary::ids;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ExpectationFields<'a> {
     terminal: &'a str,
-    literal: Option<&'a str>,
+    terminal_label: Option<&'a str>,
     rule: &'a str,
+    rule_label: Option<&'a str>,
     has_begun: bool,
 }
 
@@ -46,7 +47,9 @@ struct TextExplanationFields<'a> {
 #[serde(rename_all = "camelCase")]
 struct TokenGroupFields<'a> {
     terminal: Option<&'a str>,
+    terminal_label: Option<&'a str>,
     rule: Option<&'a str>,
+    rule_label: Option<&'a str>,
     has_begun: bool,
     count: usize,
     tokens: Vec<u32>,
@@ -56,11 +59,12 @@ struct TokenGroupFields<'a> {
 pub(crate) fn expectation_fields(expected: &[Expectation]) -> Vec<ExpectationFields<'_>> {
     expected
         .iter()
-        .map(|Expectation { terminal, literal, rule, has_begun }| ExpectationFields {
-            terminal,
-            literal: literal.as_deref(),
-            rule,
-            has_begun: *has_begun,
+        .map(|expectation| ExpectationFields {
+            terminal: &expectation.terminal,
+            terminal_label: expectation.terminal_label.as_deref(),
+            rule: &expectation.rule,
+            rule_label: expectation.rule_label.as_deref(),
+            has_begun: expectation.has_begun,
         })
         .collect()
 }
@@ -71,7 +75,9 @@ pub(crate) fn token_groups_json(groups: &[TerminalTokens]) -> String {
         .iter()
         .map(|TerminalTokens { terminal, count, tokens }| TokenGroupFields {
             terminal: terminal.as_ref().map(|expectation| expectation.terminal.as_str()),
+            terminal_label: terminal.as_ref().and_then(|expectation| expectation.terminal_label.as_deref()),
             rule: terminal.as_ref().map(|expectation| expectation.rule.as_str()),
+            rule_label: terminal.as_ref().and_then(|expectation| expectation.rule_label.as_deref()),
             has_begun: terminal.as_ref().is_some_and(|expectation| expectation.has_begun),
             count: *count,
             tokens: ids(tokens),

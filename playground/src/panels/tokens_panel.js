@@ -2,6 +2,7 @@
 
 import {shown} from "../bytes.js";
 import {$, element, number, plural} from "../dom.js";
+import {labels} from "./expectations.js";
 
 export function mountTokens({results, appendToken}) {
   // The first token of each group is a stop of the tab key; arrow keys go from token to token.
@@ -26,7 +27,9 @@ export function mountTokens({results, appendToken}) {
   });
 }
 
-function groupOf({terminal, rule, count, tokens}, appendToken) {
+function groupOf(group, appendToken) {
+  const {count, tokens} = group;
+  const {terminal, rule} = labels(group);
   const head = element("div", {class: "head"},
     terminal === null ? "tokens without text" : element("code", {}, terminal),
     rule ? element("span", {class: "quiet"}, `in ${rule}`) : undefined,
