@@ -106,7 +106,7 @@ assert.ok(compiled.isValid("(1)"));
 assert.equal(compiled.explainText("(12)"), undefined);
 const refusal = compiled.explainText("(\né");
 assert.deepEqual([refusal.position, refusal.line, refusal.column, refusal.couldEnd, refusal.place], [1, 1, 2, false, null]);
-assert.deepEqual(refusal.expected.map(({ rule, literal }) => [rule, literal]), [["start", null]]);
+assert.deepEqual(refusal.expected.map(({ rule, ruleLabel }) => [rule, ruleLabel]), [["start", null]]);
 assert.match(refusal.message, /^byte 1 does not fit/);
 const colours = Grammar.fromJsonSchema({ properties: { colour: { enum: ["red", "green"] } }, type: "object" }).compile(bytes);
 const noColour = colours.explainText('{"colour": "blue"}');
@@ -115,7 +115,7 @@ assert.match(noColour.message, /expected: more of "red" or "green" at #\/propert
 const inColour = colours.matcher();
 assert.ok(inColour.acceptBytes('{"colour": "'));
 assert.equal(inColour.explain(98).place, "#/properties/colour");
-assert.ok(colours.matcher().expected().some(({ terminal, literal }) => terminal === '"{"' && literal === null));
+assert.ok(colours.matcher().expected().some(({ terminal, terminalLabel }) => terminal === '"{"' && terminalLabel === null));
 const matcher = compiled.matcher();
 assert.deepEqual(idsOf(matcher.maskWords()), [40]);
 assert.equal(matcher.allowedCount(), 1);
