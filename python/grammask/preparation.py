@@ -7,8 +7,8 @@ prepare each new grammar for some milliseconds, with the states first that texts
 
 from __future__ import annotations
 
-import contextlib
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -26,12 +26,42 @@ _DEFAULT_MILLISECONDS = 20.0
 
 _prepared: WeakSet[CompiledGrammar] = WeakSet()
 """Grammars whose preparation has begun."""
-_threads: list[ThreadPoolExecutor] = []
-"""The only thread, once there is one."""
+_MAX_WAITING = 16
+"""Grammars that wait for the thread; further ones are not prepared. A process that ends waits for them."""
+
+
+class _Preparer:
+    """A thread that prepares one grammar after the other."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "grammask-prepare")
+        self._free = threading.BoundedSemaphore(_MAX_WAITING)
+
+    def submit(self, compiled: CompiledGrammar, seconds: float) -> None:
+        if self._free.acquire(blocking=False):
+            self._thread.submit(self._prepare, compiled, seconds)
+
+    def _prepare(self, compiled: CompiledGrammar, seconds: float) -> None:
+        try:
+            compiled.precompute(seconds=seconds, until_first_token=True)
+        except GrammarError:
+            pass  # The mask that exceeds a limit raises the error where it is wanted.
+        finally:
+            self._free.release()
+
+    def wait(self) -> None:
+        """Returns when nothing waits."""
+        self._thread.submit(int).result()
+
+
+_preparers: list[_Preparer] = []
+"""The only one, once there is one."""
 
 
 def prepare(compiled: CompiledGrammar) -> None:
-    """Begins the preparation of a grammar, unless it was prepared before; it ends at the first token of a text.
+    """Begins the preparation of a grammar, unless it was prepared before or many grammars wait.
+
+    It ends at the first token of a text.
 
     Raises:
         ValueError: The environment variable has no number that is 0 or more.
@@ -39,13 +69,7 @@ def prepare(compiled: CompiledGrammar) -> None:
     seconds = _milliseconds() / 1000
     if seconds > 0 and compiled not in _prepared:
         _prepared.add(compiled)
-        _thread().submit(_precompute, compiled, seconds)
-
-
-def _precompute(compiled: CompiledGrammar, seconds: float) -> None:
-    # The mask that exceeds a limit raises the error where it is wanted.
-    with contextlib.suppress(GrammarError):
-        compiled.precompute(seconds=seconds, until_first_token=True)
+        _preparer().submit(compiled, seconds)
 
 
 def _milliseconds() -> float:
@@ -60,12 +84,12 @@ def _milliseconds() -> float:
     return milliseconds
 
 
-def _thread() -> ThreadPoolExecutor:
-    if not _threads:
-        _threads.append(ThreadPoolExecutor(1, "grammask-prepare"))
-    return _threads[0]
+def _preparer() -> _Preparer:
+    if not _preparers:
+        _preparers.append(_Preparer())
+    return _preparers[0]
 
 
 if hasattr(os, "register_at_fork"):
     # A process does not inherit the threads of its parent.
-    os.register_at_fork(after_in_child=_threads.clear)
+    os.register_at_fork(after_in_child=_preparers.clear)
