@@ -166,7 +166,7 @@ assert.deepEqual([...matcher.tokens], [40]);
 assert.equal(matcher.accept(41), true);
 assert.ok(matcher.isComplete && !matcher.isFinished);
 assert.deepEqual(matcher.tokensByTerminal(), [
-  { terminal: null, rule: null, hasBegun: false, count: 1, tokens: [256] },
+  { terminal: null, terminalLabel: null, rule: null, ruleLabel: null, hasBegun: false, count: 1, tokens: [256] },
 ]);
 assert.equal(matcher.accept(256), true);
 assert.ok(matcher.isFinished);
