@@ -74,7 +74,7 @@ fn only_the_bindings_know_python() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The compiler forbids `unsafe` in all crates but the bindings, where it is allowed in three files.
+/// The compiler forbids `unsafe` in all crates but the bindings, where it is allowed in the files above.
 #[test]
 fn unsafe_code_stays_in_its_files() {
     for (path, text) in REPOSITORY.files(&["toml", "rs"]).filter(|(path, _)| path.starts_with("crates/")) {
